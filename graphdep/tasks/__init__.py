@@ -1,4 +1,4 @@
-"""Tasks: what is learnt from a corpus, and the LightningModules that learn it."""
+"""Tasks: targets of corpora, and LightningModules that predict them."""
 
 from typing import TYPE_CHECKING
 
@@ -66,4 +66,4 @@ __all__ = [
 
 __getattr__, __dir__ = lazy_imports(__name__)
 
-import graphdep.tasks.registry  # noqa: E402, F401  # makes the families known
+import graphdep.tasks.registry  # noqa: E402, F401  # registers the families

@@ -721,8 +721,7 @@ class OwnTableConfig(OwnFilesConfig):
     )
     label_column: str | None = setting(
         None,
-        "Column of the labels. The label of spans without a relation, which f1 leaves out, is set by "
-        "outside.",
+        "Column of the labels. The negative label of spans, which f1 leaves out, is set by outside.",
         panel=OWN,
         free=True,
     )

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from graphdep.vocab import RelationVocab, Vocab
 
 
+LOOKUP = "lookup"
+"""Suffix of the names of scores by look-up."""
+
+
 @dataclass(frozen=True)
 class Published:
     """A paper's table for one task.

@@ -27,12 +27,17 @@ from graphdep.datasets.base.rows import OBJECTS
 from graphdep.io.limits import check_choice
 from graphdep.io.progress import with_progress
 from graphdep.metrics.metric import Metric
+from graphdep.metrics.scores import NOTHING
 from graphdep.nn.models.embedding import Pieces, texts_of
 from graphdep.nn.models.transformer import read_texts
+from graphdep.training.family import LOOKUP
 from graphdep.training.task import family_of, resolve_task
 
 if TYPE_CHECKING:
     from graphdep.nn.pretrained import PretrainedEncoder
+
+
+Scores = Callable[[np.ndarray], dict[str, float]]
 
 
 def look_up(keys: np.ndarray, labels: np.ndarray, asked: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
@@ -49,6 +54,27 @@ def look_up(keys: np.ndarray, labels: np.ndarray, asked: np.ndarray, otherwise: 
     best = label[order][first]
     place = np.searchsorted(known, asked).clip(max=len(known) - 1)
     return np.where(known[place] == asked, best[place], otherwise)
+
+
+def count_floors(
+    keys: np.ndarray, labels: np.ndarray, asked: np.ndarray, lost: np.ndarray, score: Scores
+) -> dict[str, float]:
+    """Scores of two predictions by counting: the most frequent label of training, and the look-up of the most
+    frequent label of each key, or else the most frequent of all; the latter with the suffix ``_lookup``.
+
+    Args:
+        keys, labels: The training data ``[N]``.
+        asked: The keys to look up ``[M]``.
+        lost: Whether an item was cut from its example and has no prediction ``[M]``.
+        score: Scores of predictions ``[M]`` by name.
+    """
+    often = np.full(len(asked), np.bincount(labels).argmax())
+    found = {"": often, f"_{LOOKUP}": look_up(keys, labels, asked, otherwise=often)}
+    return {
+        f"{name}{suffix}": value
+        for suffix, prediction in found.items()
+        for name, value in score(np.where(lost, NOTHING, prediction)).items()
+    }
 
 
 def below_floor(task: str, scores: Mapping[str, float], floor: Mapping[str, float]) -> str:

@@ -251,7 +251,7 @@ def needs_structure(
         and the reason), ``files``. The verdict is
 
         - ``"no"`` if the 95% interval of the gain over the plain row or over order alone is below the bound,
-          all examples were trained on, the plain row and that with trees exceed no skill by more than the bound,
+          all examples were trained on, the plain row and that with trees exceed no skill by more than it,
           and in no run with trees the last validation was the best by more than half the bound;
         - ``"yes"`` if trees help, no such interval is below the bound, and the plain row exceeds no skill by
           more than the bound and would not reach the gain with twice the epochs at its last pace;

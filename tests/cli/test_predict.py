@@ -72,7 +72,7 @@ def test_rows_get_a_prediction_and_probabilities(predict, tmp_path):
     again = predict("csv", "--input", tmp_path / "out.csv")  # what is there already is replaced
     assert read_csv(again.stdout)[1] == rows[1]
     replaced = "prediction, probability_bad, probability_good, I say"
-    assert f"the input had columns of these names, which are replaced: {replaced}\n" in again.stderr
+    assert f"columns of the input were replaced: {replaced}\n" in again.stderr
     assert "2 rows, 0 texts with a chain tree, 0 words cut in 0 rows\n" in again.stderr
 
 
@@ -140,11 +140,11 @@ def test_numbers(predict, tmp_path):
 def test_pairs_of_another_task(predict, tmp_path):
     source = write_csv(tmp_path / "new.csv", [("ann saw bob", "bob saw ann")], ("a", "b"))
     done = predict("sick-e", "--input", source)
-    assert "'sick-e', which does not say what your columns are called: give --text-columns" in done.stderr
+    assert "'sick-e', which has no names of columns: give --text-columns" in done.stderr
     done = predict("sick-e", "--input", source, "--text-columns", "a, b")
     assert read_csv(done.stdout)[0]["prediction"] in ("NEUTRAL", "ENTAILMENT", "CONTRADICTION")
     done = predict("sick-e", "--input", source, "--text-columns", "a")
-    assert "'text_columns' must name as many columns as the model reads texts, 2 (got 'a')" in done.stderr
+    assert "'text_columns' must name 2 columns, one per text of the model (got 'a')" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -386,7 +386,7 @@ def test_what_is_not_fitted_or_of_another_task(fitted, kind, tmp_path):
 
 SETTING_ERRORS = [
     ({"hidden_chanels": 3}, "unknown setting 'hidden_chanels'"),
-    ({"task": "sst"}, "'task' is no setting to choose here"),
+    ({"task": "sst"}, "'task' cannot be set here"),
     ({"validation_fraction": 1.5}, "'val_fraction' must be at most 1"),
     ({"model": "bert"}, "model 'bert' needs a pretrained 'encoder'"),
     ({"batch_size": 0}, "'batch_size' must be at least 1"),
@@ -423,7 +423,7 @@ ASKED_ERRORS = {
         ((["a", [TREES[0], {"words": ["a"]}]],), V, r"^X\[1\]\[1\]: no 'head'"),
         ((["a", " "],), V, r"'X\[1\]' is blank: a text has at least one word"),
         ((["a", "\ud800"],), V, r"'X\[1\]' has half a character"),
-        (([("a", "b")],), V, r"'X\[0\]' must be a single text, as the model was trained on"),
+        (([("a", "b")],), V, r"'X\[0\]' must be a single text, as in training"),
         (([("a", "b", "c")],), V, r"'X\[0\]' must be a text or a pair of texts \(got 3 of them\)"),
         ((np.array([["a"], ["b"]]),), V, r"'X' must be texts, \[n\], or pairs .* \(got shape \(2, 1\)\)"),
         ((np.zeros((2, 2, 2)),), V, r"got shape \(2, 2, 2\)"),
@@ -462,7 +462,7 @@ ASKED_ERRORS = {
 FIT_ERRORS = {
     texts.task: [
         (([("a", "b"), ("a", " ")],), [0, 1], V, r"'X\[1\]\[1\]' is blank"),
-        ((["a", ("a", "b")],), [0, 1], V, r"'X\[1\]' must be a single text as the first is \(got a pair"),
+        ((["a", ("a", "b")],), [0, 1], V, r"'X\[1\]' must be a single text, as the first \(got a pair"),
         ((["a", "b"],), [0], V, r"'y' must have one for each of 2 texts \(got 1\)"),
         ((["a", "b"],), [1, 1], V, r"'y' must have at least two labels \(got \[1\]\)"),
         ((["a", "b"],), [1, "1"], T, r"'y\[1\]' must be a text or a number as 'y\[0\]', int 1 \(got str"),
@@ -482,13 +482,13 @@ FIT_ERRORS = {
         (([["a", "b"]],), [["x", "y\0"]], V, "has a control character"),
         ((WORDS,), [["x", None, "x", "x"]] * 20, V, r"'labels' must have at least two labels \(got \['x'\]"),
         (([["a", "b"]],), ["xy"], T, r"'labels\[0\]' must be a list"),
-        (([["a", "b"]] * 3,), [["x", "y"]] * 3, V, "'sentences' must be at least two different ones"),
+        (([["a", "b"]] * 3,), [["x", "y"]] * 3, V, "'sentences' must have at least two different examples"),
     ],
     spans.task: [
         ((TAGGED,), RELATIONS[1:], V, r"'labels' must have one for each of 20 sentences"),
         ((TAGGED,), [1] * 20, T, r"'labels\[0\]' must be a string"),
         ((TAGGED,), ["x"] * 20, V, "'labels' must have at least two labels"),
-        ((TAGGED[:1] * 2,), ["x", "y"], V, "must be at least two different ones"),
+        ((TAGGED[:1] * 2,), ["x", "y"], V, "must have at least two different examples"),
         (([TAGGED[0], "<e1>a</e1>"],), ["x", "y"], V, r"has 1 marked spans, but 'sentences\[0\]' has 2"),
     ],
 }
@@ -580,9 +580,7 @@ def test_checkpoints_of_other_tasks(trained):
     assert model.predict(pairs).tolist() == [SICK.labels[number] for number in logits.argmax(dim=1)]
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_allclose(again.predict_proba(pairs), model.predict_proba(pairs), atol=1e-6)
-    with pytest.raises(
-        ValueError, match=r"'X\[0\]' must be a pair of texts, as the model was trained on \(got a s"
-    ):
+    with pytest.raises(ValueError, match=r"'X\[0\]' must be a pair of texts, as in training \(got a s"):
         model.predict(["ann sees bob"])
     folder, _ = trained("sick-r", "word-average")
     with pytest.raises(ValueError, match="best.ckpt: trained on the task 'sick-r', which has no classes"):

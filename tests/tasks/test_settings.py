@@ -41,7 +41,7 @@ WRONG = [
     ("ud-tags", None, {"max_length": 100}, r"'max_length' is for a pretrained encoder \(got 100\)"),
     ("ud-tags", None, {"freeze_layers": 1}, "'freeze_layers' is for a pretrained encoder"),
     ("propbank-ewt", None, {"crf": True, "monitor": "loss"}, "'monitor' cannot be 'loss' with 'crf'"),
-    ("ud-tags", None, {"crf": True}, r"'crf' is for tasks with a label of no finding \(got True\)"),
+    ("ud-tags", None, {"crf": True}, r"'crf' is for tasks with a negative label \(got True\)"),
     ("ud-tags", None, {"decode": "beam"}, "'decode' must be one of argmax, viterbi"),
     ("ud-tags", None, {"decode": "viterbi"}, r"'decode' is for labels of spans, .* \(got 'viterbi'\)"),
     ("propbank-ewt", None, {"decode": "viterbi"}, "'decode' is for labels of spans"),
@@ -61,7 +61,7 @@ WRONG = [
     ("ud-tags", "bilstm@unlabelled", {}, "'labels' is for models that read the labels of arcs"),
     ("ud-tags", None, {"keys": "upos"}, r"unknown setting 'keys' \(did you mean 'key'\?\)"),
     ("ud-tags", None, {"scheme": "bio"}, "unknown setting 'scheme'"),
-    ("labels", None, {"train": None}, r"task 'labels' needs 'train' \(--train\), which is not given"),
+    ("labels", None, {"train": None}, r"task 'labels' needs 'train' \(--train\)"),
     ("labels", None, {"raw_from": "x"}, r"'raw_from' is for corpora, not for task 'labels' \(got 'x'\)"),
     ("labels", None, {"data_seed": 3}, r"'data_seed' is for generated data"),
     ("labels", None, {"rules": "srl-eval"}, "'rules' is for labels of spans"),
@@ -81,11 +81,11 @@ WRONG = [
     ("semeval2010", None, {"readout": "max"}, "'readout' must be one of mean, top"),
     ("semeval2010", None, {"trees": "gold"}, "'trees' cannot be 'gold': the corpus of 'semeval2010'"),
     ("semeval2010", None, {"outside": "Other"}, "unknown setting 'outside'"),
-    ("spans", None, {"train": None}, r"task 'spans' needs 'train' \(--train\), which is not given"),
+    ("spans", None, {"train": None}, r"task 'spans' needs 'train' \(--train\)"),
     ("spans", None, {"raw_from": "b"}, r"'raw_from' is for corpora, not for task 'spans'"),
     ("spans", None, {"direction": True}, "'direction' is not for task 'spans'"),
     # Sentences.
-    ("csv", None, {"train": None}, r"task 'csv' needs 'train' \(--train\), which is not given"),
+    ("csv", None, {"train": None}, r"task 'csv' needs 'train' \(--train\)"),
     ("csv", None, {"text_columns": None}, r"task 'csv' needs 'text_columns' \(--text-columns\), which is"),
     ("csv", None, {"label_column": None}, r"task 'csv' needs 'label_column' \(--label-column\), which is"),
     ("csv", None, {"raw_from": "x"}, r"'raw_from' is for corpora, not for task 'csv' \(got 'x'\)"),
@@ -133,13 +133,13 @@ WRONG = [
     ("sst", "tree-lstm", {"dependent_places": 3}, r"'dependent_places' is for encoder='dt-rnn' \(got 3\)"),
     ("sst", "tree-lstm", {"binarized": "head"}, r"'binarized' is for encoders tree-lstm-ct, .*\(got 'head'"),
     ("sst", "dt", {"leaf": "code"}, r"'leaf' is for encoders tree-lstm-ct, rntn \(got 'code'\)"),
-    ("sst", "rntn", {"trees": "gold"}, "'trees' cannot be 'gold'|'trees' are those of governors"),
-    ("mrpc", "rntn", {"phrases": True}, "'phrases' is for task 'sst-trees', and not for 'mrpc'"),
+    ("sst", "rntn", {"trees": "gold"}, "'trees' cannot be 'gold'|'trees' are dependency trees"),
+    ("mrpc", "rntn", {"phrases": True}, "'phrases' is for task 'sst-trees', not for 'mrpc'"),
     ("mrpc", "rntn", {"node_labels": True}, r"'node_labels' is for SST of the layouts .*\(got True\)"),
     ("sst", "bilstm", {"node_labels": True}, r"'node_labels' is for encoders transformer, .*\(got True"),
     ("sst", "bert-dt", {"node_labels": True}, r"'node_labels' is for encoders transformer, .*\(got True"),
     ("sst-trees", "rntn", {"node_labels": True, "phrases": True}, "'phrases' and 'node_labels' are both"),
-    ("sst", "rntn@random", {"node_labels": True}, r"'node_labels' are of the treebank's own .*\(got trees"),
+    ("sst", "rntn@random", {"node_labels": True}, r"'node_labels' are those of the treebank's .*\(got trees"),
     ("sick-e", "bert-frozen", {"edges": "dra"}, "'edges' is for an encoder that is trained; a frozen"),
     ("sick-e", "bert-frozen", {"freeze_layers": 1}, "'freeze_layers' is for an encoder that is trained"),
     ("sick-e", "bert-frozen", {"word_order": "shuffled"}, "'word_order' is for an encoder that is trained"),
@@ -172,7 +172,7 @@ WRONG = [
     ("ubuntu", "bert", {"matching_form": "code"}, "'matching_form' is for encoder smn, dua, dam-2018, ioi"),
     ("ubuntu", "ioi", {"block_objective": "all"}, "'block_objective' must be one of local, global"),
     ("ubuntu", "smn", {"edges": "sia"}, "'edges' are for encoder='transformer'"),
-    (POST, None, {"edges": "sia"}, "parser='chain' gives no trees"),
+    (POST, None, {"edges": "sia"}, "edges='sia' need trees, which parser='chain' does not"),
     (POST, None, {"corpus": "sick-e"}, "'corpus' must be one of ubuntu"),
     (POST, None, {"vectors": "glove.txt"}, "'vectors'.* not for post-training|'vectors' is for"),
     # Dialogues.
@@ -366,7 +366,7 @@ def test_options_of_a_corpus_reach_it():
 
 
 def test_what_is_computed_is_said():
-    told = "models that read the labels of the treebank's arcs read the answer"
+    told = "models that read the labels of the treebank's arcs read the targets"
     assert all(told in text for text in tags(key="deprel").signatures().values())
     for other in (tags(), tags("dt@parser", key="deprel"), tags("dt@random", key="deprel")):
         assert not any(told in text for text in other.signatures().values())
@@ -374,7 +374,7 @@ def test_what_is_computed_is_said():
         # Trees of one's own are kept, whatever the parser.
         config = of("labels", train="a.conllu", key="deprel", **settings)
         assert all((told in text) is there for text in config.signatures().values())
-    assert "look-up: the commonest label of each word form" in tags().signatures()["accuracy"]
+    assert "look-up: the most frequent label of each word form" in tags().signatures()["accuracy"]
     marked = of("propbank-ewt").signatures()
     assert all("way through the tree from the marked word" in text for text in marked.values())
     assert "labels are spans" not in marked["f1"]
@@ -383,16 +383,16 @@ def test_what_is_computed_is_said():
         assert [said in found[name] for name in SCORES] == [False, True, True, False]
     assert [name for name in SCORES if "where their spans are" in found[name]] == ["exact"]
     found = of("propbank-ewt", form="spans", rules="srl-eval").signatures()
-    assert ["as srl-eval.pl of CoNLL-2005 joins" in found[name] for name in SCORES] == [
+    assert ["like srl-eval.pl of CoNLL-2005" in found[name] for name in SCORES] == [
         *(False, True, True, False)
     ]
     for text in of("semeval2010").signatures().values():
         assert text.count("floor:") == 1
-        assert "look-up: the commonest label of each way through the tree from one span to the other" in text
+        assert "look-up: the most frequent label of each tree path of up to" in text
     assert "semeval2010_task8_scorer" in of("semeval2010").signatures()["macro_f1"]
     assert "labels have no direction" in of("semeval2010", direction=False).signatures()["macro_f1"]
     assert "of each form of a span's top word" in of("aspects").signatures()["f1"]
-    assert "or where there is one span, of each form" in of("spans").signatures()["f1"]
+    assert "or with one span of each form" in of("spans").signatures()["f1"]
 
 
 def test_codes_of_labels():

@@ -105,7 +105,7 @@ def test_phrases_are_those_of_the_treebank():
     assert config.data_settings()["train"] == {"phrases": True}
     assert config.about_data == "with phrases"
     assert TrainConfig.of("dt", task="sst-trees").data_settings()["train"] == {}
-    with pytest.raises(ValueError, match=r"'phrases' is for task 'sst-trees', and not for 'sst' .got True"):
+    with pytest.raises(ValueError, match=r"'phrases' is for task 'sst-trees', not for 'sst' .got True"):
         TrainConfig.of("dt", task="sst", phrases=True)
 
 

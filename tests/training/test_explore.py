@@ -296,7 +296,7 @@ def test_responses_and_rankings(tmp_path):
     page = explore(checkpoint, ["hello there", "how are you"], parser="chain")
     said, looked = page.sides[0].answers
     assert said.kind == "texts"
-    assert looked.title.startswith("each word of it looks most at (decoder")
+    assert looked.title.startswith("each word attends most to (decoder")
     names = {"[ROOT] (turn 1)", "[ROOT] (turn 2)", "hello", "there", "how", "are", "you"}
     for row, _ in looked.rows:
         parts = [part.rpartition(" ") for part in row.partition("\t")[2].split(", ")]
