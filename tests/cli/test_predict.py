@@ -100,11 +100,11 @@ def test_columns_of_the_same_names(predict, tmp_path):
     rows = [{"text": "dull"}, {"text": "fine", "probabilities": 1, "probability_bad": 2, "prediction": 3}]
     source.write_text("".join(json.dumps(row) + "\n" for row in rows))
     done = predict("csv", "--input", source)
-    assert "which are replaced: prediction, probabilities\n" in done.stderr
+    assert "of the input were replaced: prediction, probabilities\n" in done.stderr
     _, row = map(json.loads, done.stdout.splitlines())
     assert (row["probability_bad"], set(row["probabilities"])) == (2, {"bad", "good, I say"})
     done = predict("csv-regression", "--input", source)  # which gives no probabilities
-    assert "which are replaced: prediction\n" in done.stderr
+    assert "of the input were replaced: prediction\n" in done.stderr
     assert json.loads(done.stdout.splitlines()[1])["probabilities"] == 1
 
 

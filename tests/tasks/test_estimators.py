@@ -451,7 +451,7 @@ ASKED_ERRORS = {
         (([3], [[(0, 1)]]), T, r"'sentences\[0\]' must be a text, a list of words, or a parse"),
         (([""],), V, r"'sentences\[0\]' is blank"),
         ((["no tag"],), V, r"'sentences\[0\]': a text has <e1>"),
-        (([["a"]],), V, r"'spans\[0\]' must be given where sentences are no texts"),
+        (([["a"]],), V, r"'spans\[0\]' must be given unless sentences are texts"),
         (([["a", 3]], [[(0, 1)]]), T, r"'sentences\[0\]\[1\]' must be a string"),
         (([["a"]], []), V, "'spans' must have one for each of 1 sentences"),
         (([["a"]], ["ab"]), T, r"'spans\[0\]' must be a list \(got str 'ab'\)"),
@@ -589,7 +589,7 @@ def test_checkpoints_of_other_tasks(trained):
     model = load(words, folder / "best.ckpt")
     assert {"NOUN", "VERB"} < {*model.classes_}
     with pytest.raises(
-        ValueError, match=r"'marks\[0\]' is for models that have learned from marks \(got 1\)"
+        ValueError, match=r"'marks\[0\]' is for models that were trained with marks \(got 1\)"
     ):
         model.predict(WORDS[:1], [1])
 
@@ -603,7 +603,7 @@ def test_labels_that_were_not_seen_are_wrong(fitted):
     (right,) = model.predict(WORDS[:1], MARKS[:1])
     assert model.score(WORDS[:1], [["unseen", *right[1:]]], MARKS[:1]) == 0.75
     assert model.score(WORDS[:1], [[None, "unseen", *right[2:]]], MARKS[:1]) == pytest.approx(2 / 3)
-    with pytest.raises(ValueError, match="'labels' must have a label for some word"):
+    with pytest.raises(ValueError, match="'labels' must have a label for at least one word"):
         model.score(WORDS[:1], [[None] * 4], [1])
 
 
@@ -659,7 +659,7 @@ def test_words_in_bio_and_marks_of_some_sentences():
         words.new(scheme="bio").fit(rows[:2], [labels[0], ["I-PER", "O", "O", "O"]])
     with pytest.raises(ValueError, match="'scheme' must be one of words, bio"):
         words.fit(scheme="iob")
-    with pytest.raises(ValueError, match=r"'marks\[0\]' is for models that have learned from marks"):
+    with pytest.raises(ValueError, match=r"'marks\[0\]' is for models that were trained with marks"):
         model.predict(rows[:1], [1])
     some = words.new().fit([*WORDS, ["so", "it", "is"]], [*LABELS, ["O"] * 3], [*MARKS, None])
     assert some.result_["data"]["marked"]["train"] < some.result_["data"]["examples"]["train"]

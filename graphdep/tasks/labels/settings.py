@@ -209,7 +209,7 @@ def _runs(words: ScoredWords) -> list[tuple[int, int]]:
 
 
 def bio_tables(labels: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
-    """Allowed transitions ``[C, C]`` and first labels ``[C]`` of BIO: ``I-X`` only after ``B-X`` or ``I-X``."""
+    """Allowed transitions ``[C, C]`` and first labels ``[C]``: ``I-X`` only after ``B-X`` or ``I-X``."""
     names = [str(label) for label in labels]
     goes_on = np.array([name.startswith("I-") for name in names])
     same = np.array([[a[2:] == b[2:] and a != OUTSIDE for b in names] for a in names])

@@ -33,7 +33,7 @@ from graphdep.parsing.parser import Parser
 from graphdep.sentence.sentence import Sentence
 from graphdep.tasks.post_training.family import ENCODER
 from graphdep.tasks.post_training.settings import LOSS, PostTrainingConfig
-from graphdep.tasks.selection.model import read_pair
+from graphdep.tasks.selection.model import encode_pair
 from graphdep.training.build import (
     BuildInputs,
     backbone_of,
@@ -237,7 +237,7 @@ class PostTrainingTask(LearningTask):
     ) -> tuple[Data, list[Sentence]]:
         """The last turns of a context and the response, without masks."""
         tokens = backbone_of(self.model).tokens
-        return read_pair(texts, parser, tokens, relations, config, config.short_context)
+        return encode_pair(texts, parser, tokens, relations, config, config.short_context)
 
     def loss(self, batch: Batch) -> Tensor:
         words, relevance = self.model(batch)
