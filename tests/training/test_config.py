@@ -273,7 +273,7 @@ def test_any_value_is_read_back(tmp_path_factory, lr, root, patience):
 def test_what_was_chosen_stands_first(tmp_path):
     write_run(tmp_path / RUN_FILE, TrainConfig.of("dt", task="sst", lr=0.5, seed=3))
     lines = (tmp_path / RUN_FILE).read_text().splitlines()
-    others = lines.index("# As the model and the task have them:")
+    others = lines.index("# Defaults of the model and the task:")
     assert [line for line in lines[:others] if not line.startswith("#")] == [
         *("task: sst", "model: dt", "seed: 3", "lr: 0.5")
     ]
