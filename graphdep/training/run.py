@@ -338,10 +338,15 @@ def _train(
     _draw_curves(folder / CURVES, values, checkpoint, report.title)
     result = _result(best, config, kept.data, checkpoint, splits, found, floor_frozen, report.console)
     _write_json(folder / RESULT, result)  # last, since it marks the run as finished
-    if config.warmup_steps is not None or checkpoint.best_epoch != config.max_epochs:  # no epochs to add
+    if not _can_continue(config, checkpoint):
         checkpoint.last_path.unlink(missing_ok=True)
     best.trainer = None  # which holds the data
     return Trained(result, best, kept)
+
+
+def _can_continue(config: TrainConfig, run: RunCheckpoint) -> bool:
+    """Whether more epochs may improve a finished run and can be added."""
+    return config.warmup_steps is None and run.best_epoch == config.max_epochs
 
 
 def _validates_saved_weights(config: TrainConfig, task: LearningTask, progress: _Progress) -> bool:

@@ -901,7 +901,7 @@ class TestOwnEdges:
                 CompleteEdges("example"),
                 {"model": "lstm"},
                 ValueError,
-                "'edges' are for encoder='transformer'",
+                "'edges' must be given for encoder='transformer'",
             ),
             ("os:system", {}, ValueError, "'edges' must be one of"),
         ],

@@ -241,7 +241,7 @@ def test_a_tree_gives_labels_away(config_of, tmp_path):
     turned = [{**row, "spans": row["spans"][::-1], "label": "up"} for row in rows]
     file = write_span_rows(tmp_path / "turned.jsonl", rows + turned)
     config = config_of("spans", "dt", train=file, test=file, root=str(tmp_path / "root"))
-    found = floors_of(config, load_splits(config), "test", "x")
+    found = floors_of(config, load_splits(config), "test")
     assert (found["test_accuracy"], found["test_accuracy_x"]) == (0.5, 1.0)
 
 

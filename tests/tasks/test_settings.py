@@ -35,7 +35,7 @@ WRONG = [
     ("ud-tags", None, {"key": "tag"}, "upos, xpos, deprel, lemma, feats, feats:KEY, misc:KEY"),
     ("ud-tags", None, {"absent": ""}, "'absent' must be a label"),
     ("ud-tags", None, {"encoder": "bert-base-uncased"}, "'encoder' must be one of transformer, .*'bert"),
-    ("ud-tags", "bert", {"encoder": "transformer"}, "model 'bert' stands on a pretrained encoder"),
+    ("ud-tags", "bert", {"encoder": "transformer"}, "model 'bert' needs a pretrained encoder"),
     ("ud-tags", None, {"word_state": "mean"}, r"'word_state' is for a pretrained encoder \(got 'mean'\)"),
     ("ud-tags", "bert", {"word_state": "last"}, "'word_state' must be one of first, mean"),
     ("ud-tags", None, {"max_length": 100}, r"'max_length' is for a pretrained encoder \(got 100\)"),
@@ -53,7 +53,7 @@ WRONG = [
     ("ud-tags", None, {"train_from": "test"}, "'train_from' is not for task 'ud-tags'"),
     ("ud-tags", None, {"ud_from": "folder"}, "'ud_from' is not for task 'ud-tags'"),
     ("ud-tags", None, {"data_seed": 3}, r"'data_seed' is not for task 'ud-tags' \(got 3\)"),
-    ("ud-tags", None, {"edges": None}, "'edges' are for encoder='transformer'"),
+    ("ud-tags", None, {"edges": None}, "'edges' must be given for encoder='transformer'"),
     ("ud-tags", None, {"heads": 3}, "'heads'"),
     ("ud-tags", None, {"gate": "relu"}, "'gate' must be one of"),
     ("ud-tags", "dt@nothing", {}, "no control 'nothing'"),
@@ -86,8 +86,8 @@ WRONG = [
     ("spans", None, {"direction": True}, "'direction' is not for task 'spans'"),
     # Sentences.
     ("csv", None, {"train": None}, r"task 'csv' needs 'train' \(--train\)"),
-    ("csv", None, {"text_columns": None}, r"task 'csv' needs 'text_columns' \(--text-columns\), which is"),
-    ("csv", None, {"label_column": None}, r"task 'csv' needs 'label_column' \(--label-column\), which is"),
+    ("csv", None, {"text_columns": None}, r"task 'csv' needs 'text_columns' \(--text-columns\)"),
+    ("csv", None, {"label_column": None}, r"task 'csv' needs 'label_column' \(--label-column\)"),
     ("csv", None, {"raw_from": "x"}, r"'raw_from' is for corpora, not for task 'csv' \(got 'x'\)"),
     ("sst", None, {"text_columns": "text"}, "unknown setting 'text_columns'"),
     ("sst", "bert", {"level_embedding": True}, "'level_embedding' is for encoder='transformer'"),
@@ -138,9 +138,14 @@ WRONG = [
     ("mrpc", "rntn", {"node_labels": True}, r"'node_labels' is for SST of the layouts .*\(got True\)"),
     ("sst", "bilstm", {"node_labels": True}, r"'node_labels' is for encoders transformer, .*\(got True"),
     ("sst", "bert-dt", {"node_labels": True}, r"'node_labels' is for encoders transformer, .*\(got True"),
-    ("sst-trees", "rntn", {"node_labels": True, "phrases": True}, "'phrases' and 'node_labels' are both"),
+    (
+        "sst-trees",
+        "rntn",
+        {"node_labels": True, "phrases": True},
+        "'phrases' and 'node_labels' cannot both be True",
+    ),
     ("sst", "rntn@random", {"node_labels": True}, r"'node_labels' are those of the treebank's .*\(got trees"),
-    ("sick-e", "bert-frozen", {"edges": "dra"}, "'edges' is for an encoder that is trained; a frozen"),
+    ("sick-e", "bert-frozen", {"edges": "dra"}, "'edges' must be 'transformer' for a frozen encoder"),
     ("sick-e", "bert-frozen", {"freeze_layers": 1}, "'freeze_layers' is for an encoder that is trained"),
     ("sick-e", "bert-frozen", {"word_order": "shuffled"}, "'word_order' is for an encoder that is trained"),
     ("sick-e", "dt", {"frozen": True}, "'frozen' is for a pretrained encoder"),
@@ -154,7 +159,7 @@ WRONG = [
     ("ubuntu", "bert-sia", {"layer_decay": 0.0}, "'layer_decay' must be above 0"),
     ("ubuntu", "bert-sia", {"encoder": "transformer", "freeze_layers": 2}, "'freeze_layers' is for a"),
     ("ubuntu", "bert-sia", {"vectors": "glove.txt"}, "'vectors' is for encoder='transformer'"),
-    ("ubuntu", "bert-sia", {"batch_tokens": 100}, "'batch_tokens' is not built"),
+    ("ubuntu", "bert-sia", {"batch_tokens": 100}, "'batch_tokens' is not available"),
     ("ubuntu", "bert-sia", {"max_length": 3}, "'max_length' must be at least 4"),
     ("ubuntu", "bert-sia", {"filter": "all"}, "'filter' must be one of both, negative, none"),
     ("ubuntu", "bert-sia", {"encoder": "transformer", "heads": 3}, "must divide"),
@@ -171,7 +176,7 @@ WRONG = [
     ("ubuntu", "smn", {"image_words": 4}, "'image_words' must be at least 5"),
     ("ubuntu", "bert", {"matching_form": "code"}, "'matching_form' is for encoder smn, dua, dam-2018, ioi"),
     ("ubuntu", "ioi", {"block_objective": "all"}, "'block_objective' must be one of local, global"),
-    ("ubuntu", "smn", {"edges": "sia"}, "'edges' are for encoder='transformer'"),
+    ("ubuntu", "smn", {"edges": "sia"}, "'edges' must be given for encoder='transformer'"),
     (POST, None, {"edges": "sia"}, "edges='sia' need trees, which parser='chain' does not"),
     (POST, None, {"corpus": "sick-e"}, "'corpus' must be one of ubuntu"),
     (POST, None, {"vectors": "glove.txt"}, "'vectors'.* not for post-training|'vectors' is for"),
@@ -180,7 +185,7 @@ WRONG = [
     ("dailydialog", None, {"top_p": 0.0}, "'top_p' must be above 0"),
     ("dailydialog", None, {"overlap": "none"}, "'overlap' must be one of keep, drop"),
     ("dailydialog", None, {"relation_dim": 3}, "unknown setting 'relation_dim'"),
-    ("dailydialog", None, {"encoder": "hred"}, "'edges' are for encoder='transformer'"),
+    ("dailydialog", None, {"encoder": "hred"}, "'edges' must be given for encoder='transformer'"),
     ("dailydialog", None, {"pieces": 300, "vectors": "glove.txt"}, "'vectors' are of words"),
     (
         "dailydialog",
@@ -376,12 +381,12 @@ def test_what_is_computed_is_said():
         assert all((told in text) is there for text in config.signatures().values())
     assert "look-up: the most frequent label of each word form" in tags().signatures()["accuracy"]
     marked = of("propbank-ewt").signatures()
-    assert all("way through the tree from the marked word" in text for text in marked.values())
-    assert "labels are spans" not in marked["f1"]
+    assert all("tree path of up to two arcs from the marked word" in text for text in marked.values())
+    assert "spans are right if" not in marked["f1"]
     found = of("propbank-ewt", form="spans").signatures()
-    for said in ("labels are spans", "which srl-eval.pl of CoNLL-2005 joins"):
+    for said in ("spans are right if", "which srl-eval.pl of CoNLL-2005 joins"):
         assert [said in found[name] for name in SCORES] == [False, True, True, False]
-    assert [name for name in SCORES if "where their spans are" in found[name]] == ["exact"]
+    assert [name for name in SCORES if "all spans must be right" in found[name]] == ["exact"]
     found = of("propbank-ewt", form="spans", rules="srl-eval").signatures()
     assert ["like srl-eval.pl of CoNLL-2005" in found[name] for name in SCORES] == [
         *(False, True, True, False)

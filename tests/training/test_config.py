@@ -87,8 +87,8 @@ def test_parse_settings_refuses_a_key_twice():
         ({"edges": "drat"}, "'edges' must be one of .*dra.*got 'drat'., did you mean 'dra'.;"),
         ({"gate": "none"}, "'gate' must be one of .*got 'none'"),
         ({"encoder": "gru"}, "'encoder' must be one of transformer, lisa, gate, g2g, .*got 'gru'"),
-        ({"encoder": "lstm"}, "'edges' are for encoder='transformer'.*edges='dt', encoder='lstm'"),
-        ({"edges": None}, "'edges' are for encoder='transformer'.*edges=None"),
+        ({"encoder": "lstm"}, "'edges' must be given for encoder='transformer'.*edges='dt', encoder='lstm'"),
+        ({"edges": None}, "'edges' must be given for encoder='transformer'.*edges=None"),
         ({"model": "DT"}, "no model 'DT' .did you mean 'dt'..$"),
         ({"model": "dt@Random"}, "no control 'Random' .got the model 'dt@Random'. .did you mean 'random'..$"),
         ({"gate": "Shared"}, "'gate' must be one of .*got 'Shared'"),
@@ -309,8 +309,8 @@ def test_values_may_be_written_as_on_the_command_line(tmp_path):
         ("lr: [1]", "a.yaml: 'lr' takes a number"),
         ("learning_rate: 1", r"a.yaml: unknown setting 'learning_rate' \(did you mean 'lr'\?\)"),
         ("task: cats", "a.yaml: task 'cats' is unknown"),
-        ("lr: 1\nlr: 2", "a.yaml: 'lr' is there twice, again in line 2"),
-        ("", "a.yaml: no settings and their values"),
+        ("lr: 1\nlr: 2", "a.yaml: 'lr' is repeated in line 2"),
+        ("", "a.yaml: must have settings as NAME: VALUE"),
         ("lr: !!python/object/apply:os.getcwd []", "a.yaml: could not determine a constructor"),
         ("task: 0.1", "a.yaml: task '0.1' is unknown"),
         ("? [a]\n: 1", "a.yaml: .*found unhashable key"),
@@ -403,7 +403,7 @@ def test_controls_are_settings_of_every_model_that_reads_trees(family, trees):
             continue
         plain = TrainConfig.of(name.partition("@")[0], task=task).replace(trees="parser")
         if not plain.reads_trees or (preset.edges is None and family.name == "dialogue"):
-            with pytest.raises(ValueError, match=r"reads no tree|is for models that read trees"):
+            with pytest.raises(ValueError, match=r"does not read 'trees'|is for models that read trees"):
                 TrainConfig.of(f"{name}@{trees}", task=task)
             continue
         by_name = TrainConfig.of(f"{name}@{trees}", task=task)
@@ -443,7 +443,7 @@ def test_controls_of_the_parsers_trees_where_a_corpus_has_its_own(name):
     assert repr(build_edges(parsed)) == repr(build_edges(own))  # the same is done to them
     assert "Tree(" in repr(build_edges(own))
     with pytest.raises(
-        ValueError, match=f"'trees' cannot be '{name}-parsed': the corpus of 'sick-e' has none"
+        ValueError, match=f"'trees' cannot be '{name}-parsed': the corpus of 'sick-e' has no trees"
     ):
         TrainConfig.of(f"dt@{name}-parsed")
 
@@ -469,9 +469,9 @@ def test_a_control_without_labels():
         ("dt-rx@random", r"no model 'dt-rx' \(did you mean 'dt-rg'\?\)"),
         ("dra", r"no model 'dra' \(edges have that name: --edges dra; a model of --task up\); choose one of"),
         ("smn", r"no model 'smn' \(a model of --task ubuntu\); choose one of"),
-        ("rntn@gold", "a treebank's own constituents are node_labels=true"),
+        ("rntn@gold", "for a treebank's constituents use node_labels=true"),
         ("dt@gold", "'trees' cannot be 'gold': the corpus of 'sick-e' has no trees"),
-        ("dt@rerooted", "'trees' cannot be 'rerooted': no word is marked in the examples of 'sick-e'"),
+        ("dt@rerooted", "'trees' cannot be 'rerooted': the examples of 'sick-e' have no marked word"),
     ],
 )
 def test_wrong_controls_are_named(name, message):
@@ -490,5 +490,5 @@ def test_a_control_says_so():
     noisy = preset.control("noisy-20")
     assert (noisy.trees, noisy.summary) == (
         "noisy-20",
-        "control: a model, on trees of which 20% of the arcs are wrong",
+        "control: a model, on trees with 20% wrong arcs",
     )

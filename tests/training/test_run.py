@@ -61,7 +61,7 @@ def whole(config, tmp_path_factory) -> Path:
     """The folder of a run that nothing has interrupted, with its ``last.ckpt``."""
     folder = tmp_path_factory.mktemp("whole")
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(run, "_goes_on", lambda *given: True)
+        patched.setattr(run, "_can_continue", lambda *given: True)
         train(config, folder, log_every=2)
     return folder
 

@@ -358,7 +358,8 @@ class SelectionConfig(PretrainedConfig, kind="selection"):
     )
     overlap: str | None = setting(
         None,
-        "dailydialog-selection: keep or drop (default) validation and test pools that occur in training.",
+        "dailydialog-selection: keep validation and test pools that occur in training, or (none, too) drop "
+        "them.",
         choices=(None, "keep", "drop"),
         published=True,
         free=True,
