@@ -267,7 +267,7 @@ def test_what_fails_half_way_leaves_nothing(submit, checkpoints, glue, tmp_path,
     assert "'--checkpoint' names 'cola' twice" in twice.stderr
     other = submit(checkpoints, "--root", str(tmp_path / "elsewhere"))
     assert other.exit_code != 0
-    assert "test.tsv is not in" in other.stderr
+    assert "needs test.tsv, which is not in" in other.stderr
     assert not (tmp_path / "out").exists()
     (tmp_path / "out").write_text("a file")
     assert "'output' must be a folder" in submit(checkpoints).stderr

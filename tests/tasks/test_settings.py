@@ -43,7 +43,7 @@ WRONG = [
     ("propbank-ewt", None, {"crf": True, "monitor": "loss"}, "'monitor' cannot be 'loss' with 'crf'"),
     ("ud-tags", None, {"crf": True}, r"'crf' is for tasks with a negative label \(got True\)"),
     ("ud-tags", None, {"decode": "beam"}, "'decode' must be one of argmax, viterbi"),
-    ("ud-tags", None, {"decode": "viterbi"}, r"'decode' is for labels of spans, .* \(got 'viterbi'\)"),
+    ("ud-tags", None, {"decode": "viterbi"}, r"'decode' is for labels of spans \(got 'viterbi'\)"),
     ("propbank-ewt", None, {"decode": "viterbi"}, "'decode' is for labels of spans"),
     ("propbank-ewt", None, {"key": "xpos"}, r"'key' is not for task 'propbank-ewt' \(got 'xpos'\)"),
     ("propbank-ewt", None, {"absent": "x"}, "'absent' is not for task 'propbank-ewt'"),
@@ -146,8 +146,8 @@ WRONG = [
     ),
     ("sst", "rntn@random", {"node_labels": True}, r"'node_labels' are those of the treebank's .*\(got trees"),
     ("sick-e", "bert-frozen", {"edges": "dra"}, "'edges' must be 'transformer' for a frozen encoder"),
-    ("sick-e", "bert-frozen", {"freeze_layers": 1}, "'freeze_layers' is for an encoder that is trained"),
-    ("sick-e", "bert-frozen", {"word_order": "shuffled"}, "'word_order' is for an encoder that is trained"),
+    ("sick-e", "bert-frozen", {"freeze_layers": 1}, "'freeze_layers' must be 0 for a frozen encoder"),
+    ("sick-e", "bert-frozen", {"word_order": "shuffled"}, "'word_order' must be 'text' for a frozen encoder"),
     ("sick-e", "dt", {"frozen": True}, "'frozen' is for a pretrained encoder"),
     ("sick-e", "dt", {"batch_pieces": 60}, "'batch_pieces' is for a pretrained encoder"),
     ("sick-e", "bert-dt", {"constituents": True}, "'constituents' is for edges of your own"),
@@ -170,7 +170,7 @@ WRONG = [
     ("ubuntu", "smn@random", {"encoder": "transformer"}, "'encoder' must be 'smn' .got 'transformer'"),
     ("ubuntu", "smn", {"objective": "ums"}, "'objective' must be None for encoder='smn'"),
     ("ubuntu", "smn", {"sia_edges": "sia"}, "'sia_edges' must be None for encoder='smn'"),
-    ("ubuntu", "dua", {"readout": "mean"}, "it must be 'cls' .got 'mean'"),
+    ("ubuntu", "dua", {"readout": "mean"}, "must be 'cls' for encoder='dua' .got 'mean'"),
     ("ubuntu", "dua", {"accumulation": "last"}, "'accumulation' is for encoder smn .got 'last'"),
     ("ubuntu", "bert", {"image_words": 9}, "'image_words' is for encoder smn, dua, dam-2018, ioi .got 9"),
     ("ubuntu", "smn", {"image_words": 4}, "'image_words' must be at least 5"),
@@ -186,7 +186,7 @@ WRONG = [
     ("dailydialog", None, {"overlap": "none"}, "'overlap' must be one of keep, drop"),
     ("dailydialog", None, {"relation_dim": 3}, "unknown setting 'relation_dim'"),
     ("dailydialog", None, {"encoder": "hred"}, "'edges' must be given for encoder='transformer'"),
-    ("dailydialog", None, {"pieces": 300, "vectors": "glove.txt"}, "'vectors' are of words"),
+    ("dailydialog", None, {"pieces": 300, "vectors": "glove.txt"}, "'vectors' cannot be used with 'pieces'"),
     (
         "dailydialog",
         "dt",
@@ -195,7 +195,7 @@ WRONG = [
     ),
     ("dailydialog", None, {"clip": 0.0}, "'clip' must be above 0"),
     ("dailydialog", None, {"pieces": 100}, "'pieces' must be at least 261"),
-    ("dailydialog", "hred", {"trees": "chain"}, "encoder 'hred' reads no tree"),
+    ("dailydialog", "hred", {"trees": "chain"}, "encoder 'hred' does not read 'trees'"),
 ]
 NEEDED = {"csv": CSV, "labels": {"train": "a.jsonl"}, "spans": {"train": "a.jsonl"}}
 

@@ -88,7 +88,7 @@ def test_a_model_is_the_same_from_its_folder(runs, tmp_path, task, capsys):
     card = (tmp_path / "README.md").read_text()
     assert f"on {task}" in card
     assert "| test_" in card
-    assert f": {licence_of(resolve_task(task).root)}. The model has none" in card
+    assert f": {licence_of(resolve_task(task).root)}. The model has no licence of its own" in card
     assert f"makes a `graphdep.{type(graphdep.load(tmp_path, parser='chain')).__name__}` of it" in card
     assert "|  |\n| data" not in card
     own = re.findall(r"^(\w+): (.*)$", card.split("---")[1], flags=re.M)
@@ -218,7 +218,7 @@ def damage(folder: Path, how: str) -> None:
         ("no config", "config.json"),
         ("foreign", "config.json: not a model of graphdep"),
         ("version", "a model of another version .got 'graphdep model 9'."),
-        ("elsewhere", "config.json: damaged: 'files' or 'run'"),
+        ("elsewhere", "config.json: damaged: invalid 'files' or 'run'"),
         ("settings", "damaged checkpoint|must be at most"),
     ],
 )

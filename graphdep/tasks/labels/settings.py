@@ -385,7 +385,7 @@ class LabelConfig(WordConfig, kind="labels"):
     )
     key: str | None = setting(
         UPOS,
-        "Label in ud-tags and in files of CoNLL-U and spaCy (default upos): upos, xpos, deprel, lemma, "
+        "Label in ud-tags and in files of CoNLL-U and spaCy (upos if none): upos, xpos, deprel, lemma, "
         "feats, feats:KEY or misc:KEY. Words without it are not scored.",
         defines=True,
     )
