@@ -186,7 +186,7 @@ def test_the_row_of_a_model_is_the_run_of_its_own_edges(run, tiny, tmp_path):
             "'edges' as rows need a single model, but 'models' are",
         ),
         (["--edges", "dra,dra"], "'edges' must name at least one, each once (got ['dra', 'dra'])"),
-        (["--edges", "dra,dt", "--set", "edges=g2g"], "'edges' are the rows, and no setting of all of them"),
+        (["--edges", "dra,dt", "--set", "edges=g2g"], "'edges' are the rows and cannot be a setting, too"),
         (["--edges", "dra,dt", "--reference", "g2g"], "'reference' must be one of dra, dt (got"),
         (["--edges", "dra,my_edges:Nothing"], "module 'my_edges' has no 'Nothing'"),
         (["--edges", "dra,drat"], "model 'dt': 'edges' must be one of transformer"),

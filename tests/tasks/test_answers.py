@@ -704,5 +704,5 @@ def test_outputs_that_are_not_finite_are_no_answer(new, kind, tmp_path):
         for parameter in model.parameters():
             parameter.fill_(3e38)
 
-    with pytest.raises(ValueError, match="outputs that are not finite"):
+    with pytest.raises(ValueError, match="outputs are not finite"):
         kind.ask(new(kind, save(tmp_path, kind.task, change=blow_up)), kind.questions)

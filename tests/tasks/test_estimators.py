@@ -441,7 +441,7 @@ ASKED_ERRORS = {
         (([["a"]], [1]), V, r"'sentences\[0\]': the mark must be a number from 0 to 0 \(got 1\)"),
         (([["a"]], 0), T, "'marks' must be a list"),
         (([TWO],), V, "must be one tree"),
-        ((WORDS,), V, r"'marks\[0\]' must be given, the number of the marked word, from 0"),
+        ((WORDS,), V, r"'marks\[0\]' must be the number of a word, from 0"),
         ((WORDS[:2], [1, None]), V, r"'marks\[1\]' must be given.* in every sentence \(got None\)"),
         (([["w"] * 10_001], [0]), V, "10001 words are more than max_words=10000"),
     ],

@@ -93,7 +93,7 @@ def test_trees_marks_and_long_sentences(predict, tmp_path):
     assert done.exit_code == 0, done.stderr
     assert len(rows_of(done.stdout)[0]["labels"]) == 3
     plain = write_span_rows(tmp_path / "plain.jsonl", [{"words": words, "mark": 1}])
-    assert "only 'bundled' is taken from a checkpoint" in predict("labels", plain, parser=False).stderr
+    assert "only 'bundled' is used without asking" in predict("labels", plain, parser=False).stderr
     long = write_span_rows(tmp_path / "long.jsonl", [{"words": [*words, "now"], "mark": 1}])
     said = f"{long}:1: 'words' has more than max_words=3 words"
     assert said in predict("labels", long, "--max-words", 3).stderr
@@ -115,7 +115,7 @@ ROW_ERRORS = [
     (
         "labels",
         {"words": ["a"]},
-        "new.jsonl:2: no 'mark', the number of a word, from 0: the model labels words",
+        "new.jsonl:2: no 'mark' (number of a word, from 0): the model needs a marked word",
     ),
     ("labels", {"words": ["a"], "marks": 0}, "new.jsonl:2: unknown key 'marks' (did you mean 'mark'?)"),
     ("labels", {"words": ["a"], "mark": [0]}, "new.jsonl:2: 'mark' must be the number of one word"),
@@ -146,7 +146,7 @@ def test_files_that_cannot_be_labelled(run, predict, trained, tmp_path):
     (tmp_path / "new.conllu").write_text("1\tA\n")
     (tmp_path / "good.conllu").write_text("1\tA\t_\t_\t_\t_\t0\troot\t_\t_\n\n")
     done = run("predict", *tags, "new.csv")
-    said = "which labels the words of a .jsonl or .json file, or one of CoNLL-U or columns (got 'new.csv')"
+    said = "which labels words in .jsonl, .json, CoNLL-U or column files (got 'new.csv')"
     assert said in flat(done.stderr)
     assert "new.conllu:1: " in run("predict", *tags, "new.conllu").stderr
     assert run("predict", *tags, "good.conllu").exit_code == 0
@@ -163,7 +163,7 @@ def test_files_that_cannot_be_labelled(run, predict, trained, tmp_path):
     assert "good.conllu:1: a text has <e1>...</e1>" in predict("spans", "good.conllu").stderr
     assert "new.csv:2: the tag <e1> is not closed by </e1>" in predict("spans", "new.csv").stderr
     plain = write_span_rows(tmp_path / "spans.jsonl", tiny_span_rows())
-    assert "only 'bundled' is taken from a checkpoint" in predict("spans", plain, parser=False).stderr
+    assert "only 'bundled' is used without asking" in predict("spans", plain, parser=False).stderr
     for task, model, what, known in (
         ("ud-tags", "word-average", "labels of words", "WordLabeller"),
         ("conll04", "bilstm", "labels of marked spans", "SpanClassifier"),
@@ -200,7 +200,7 @@ def test_labels_for_a_treebank(run, trained, marked, tmp_path, model, key):
     assert again.stdout == output.read_text()
     if parser:
         done = run("predict", *checkpoint, "--input", source)
-        assert "only 'bundled' is taken from a checkpoint" in done.stderr
+        assert "only 'bundled' is used without asking" in done.stderr
 
 
 def test_a_treebank_without_a_column_of_theirs(run, config_of, role_rows, tmp_path):
@@ -298,7 +298,7 @@ def test_roles_of_a_corpus(run, trained, places, tmp_path):
     pairs = [(label, mine) for label, mine in zip(asked, found) if label is not None]
     assert result["metrics"]["test_accuracy"] == pytest.approx(sum(a == b for a, b in pairs) / len(pairs))
     unmarked = write_span_rows(tmp_path / "unmarked.jsonl", [{"words": ["Ann", "sees", "Bob"]}])
-    assert "no 'mark', the number of a word, from 0: the model" in run("predict", *options, unmarked).stderr
+    assert "no 'mark' (number of a word, from 0): the model" in run("predict", *options, unmarked).stderr
     (tmp_path / "new.conllu").write_text("1\tAnn\t_\tX\t_\t_\t0\troot\t_\t_\n\n")
     done = run("predict", *options, "new.conllu")
     assert "which needs a marked word: use a .jsonl" in flat(done.stderr)

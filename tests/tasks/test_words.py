@@ -191,7 +191,7 @@ def test_what_the_chain_is_told_of_words_without_a_label(made):
     assert words._filled(torch.tensor([-100, 1, -100, 2, -1, 0])).tolist() == [0, 1, 0, 2, 0, 0]
     batch = batch_of(task, splits["train"], [splits["train"][0]])
     batch.y = torch.full_like(batch.y, go_on)
-    with pytest.raises(ValueError, match="none that the rules of spans"):
+    with pytest.raises(ValueError, match="are not allowed in BIO"):
         task.loss(batch)
 
 

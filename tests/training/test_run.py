@@ -515,7 +515,7 @@ def test_word_vectors_are_rebuilt_with_the_checkpoint_and_those_of_all_splits_ma
     (tmp_path / "glove.txt").unlink()  # the checkpoint has its words
     again = evaluate_own(result["checkpoint"], "test")["metrics"]
     assert again["test_accuracy"] == result["metrics"]["test_accuracy"]
-    with pytest.raises(ValueError, match="'vocab_from' cannot be 'vectors': there is no file of 'vectors'"):
+    with pytest.raises(ValueError, match="'vocab_from' cannot be 'vectors' without a file of 'vectors'"):
         short.replace(vocab_from="vectors", vectors=None)
 
 
@@ -628,7 +628,7 @@ def test_resuming_without_a_last_checkpoint_does_not_cost_the_best_one(copied, c
     train(config.replace(max_epochs=5) if len(left) > 1 else config.replace(lr=0.5), copied, resume=True)
     assert (copied / "previous" / "best.ckpt").read_bytes() == best
     assert (copied / "best.ckpt").read_bytes() != best
-    why = " (a finished run keeps it only where its last epoch was the best)" if len(left) > 1 else ""
+    why = " (a finished run keeps it only if its last epoch was the best)" if len(left) > 1 else ""
     assert f"no last.ckpt to resume from, a new run starts{why}; moved to previous: " in caplog.text
     assert all(name in caplog.text for name in left)
 
