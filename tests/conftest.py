@@ -207,7 +207,7 @@ def install_edges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable:
 @pytest.fixture
 def last_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs that end keep ``last.ckpt``, whose weights a test compares."""
-    monkeypatch.setattr("graphdep.training.run._goes_on", lambda *given: True)
+    monkeypatch.setattr("graphdep.training.run._can_continue", lambda *given: True)
 
 
 @pytest.fixture(scope="session")

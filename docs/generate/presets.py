@@ -33,10 +33,10 @@ CARRIED = {
     TYPES: "types",
     DISTANCES: "distances",
     MARKS: "marks",
-    NODES: "nodes of their own",
-    CLIQUES: "pairs not written out",
-    ROOT: "ROOT sees words",
-    CLS_ALL: "[CLS] sees all words",
+    NODES: "added nodes",
+    CLIQUES: "implicit pairs",
+    ROOT: "words reach ROOT",
+    CLS_ALL: "all words reach [CLS]",
 }
 
 

@@ -78,9 +78,9 @@ def _at_home(value: Any, may_be_text: bool) -> Any:
 
 def _add_hint(error: Any, options: list[str]) -> None:
     """Says which option stands for a word that is usual elsewhere."""
-    from graphdep.training.settings import USUAL_WORDS
+    from graphdep.training.settings import SETTING_ALIASES
 
-    name = USUAL_WORDS.get(error.option_name.lstrip("-").replace("-", "_"), "")
+    name = SETTING_ALIASES.get(error.option_name.lstrip("-").replace("-", "_"), "")
     option = f"--{name.removeprefix('max_') if name == 'max_epochs' else name}".replace("_", "-")
     if option in options:
         error.message += f" (did you mean {option}?)"

@@ -809,10 +809,10 @@ def export(
     checkpoint = find_checkpoint(checkpoint)
     say_loading()
     from graphdep.training.checkpoint import load_task
-    from graphdep.training.hub import result_beside, write_model_folder
+    from graphdep.training.hub import run_result, write_model_folder
 
     task, state = load_task(checkpoint, edges and import_edges(edges))
-    files = write_model_folder(output, task, state, result_beside(checkpoint), overwrite=overwrite)
+    files = write_model_folder(output, task, state, run_result(checkpoint), overwrite=overwrite)
     address = None
     if push is not None:
         from huggingface_hub import HfApi

@@ -238,7 +238,7 @@ class BeamSearch:
     def set_aside(
         self, example: Tensor, words: Tensor, score: Tensor, which: Tensor, *, finished: bool
     ) -> None:
-        """Moves hypotheses from the beams to the results."""
+        """TensorContainer hypotheses from the beams to the results."""
         row, _ = which.nonzero(as_tuple=True)
         if row.numel() == 0:
             return

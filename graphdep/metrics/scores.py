@@ -425,31 +425,30 @@ def _places(prediction: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.
 
 
 _WORDS = (
-    "over all scored words of the split, one by one (comparisons of systems draw whole sentences); a label "
-    "that training does not have is wrong"
+    "over all scored words of the split (comparisons of systems draw whole sentences); labels that training "
+    "lacks are wrong"
 )
 WORD_ACCURACY: Metric = replace(
-    ACCURACY, signature=f"accuracy: share of right labels {_WORDS} ({SCIKIT_LEARN})"
+    ACCURACY, signature=f"accuracy: share of correct labels {_WORDS} ({SCIKIT_LEARN})"
 )
 WORD_F1 = Metric(
     "f1",
     micro_f1,
     None,
-    f"f1: micro-averaged F1 of all labels but that of no finding, {_WORDS}",
+    f"f1: micro-averaged F1 of all labels but the negative one, {_WORDS}",
     weighted=_weighted_micro_f1,
 )
 WORD_MACRO_F1 = Metric(
     "macro_f1",
     macro_f1,
     None,
-    "macro_f1: mean of the F1 of all labels, but that of no finding, that the split has or that are "
-    f"predicted, {_WORDS}",
+    f"macro_f1: mean F1 of all target or predicted labels but the negative one, {_WORDS}",
     weighted=_weighted_found_macro_f1,
 )
 EXACT: Metric = replace(
     ACCURACY,
     name="exact",
-    signature="exact: share of the examples whose scored words are all right; examples of one group, such as "
+    signature="exact: share of the examples whose scored words are all correct; groups of examples, such as "
     "the predicates of a sentence, count as one",
 )
 

@@ -103,8 +103,8 @@ def kept(function: Callable[Concatenate[Data, P], T]) -> Callable[Concatenate[Da
     """Marks a function that reads values of data, and otherwise only ``options``: :func:`prepare` stores its
     result in columns ``prepared_<name>``, from which later calls return it.
 
-    The result is a tensor, a number, a layout, a :class:`~graphdep.nn.attention.layout.Moves`, or a tuple of
-    these with one column per item.
+    The result is a tensor, a number, a layout, a :class:`~graphdep.nn.attention.layout.TensorContainer`, or a
+    tuple of these with one column per item.
     """
     name = function.__name__.lstrip("_")
 

@@ -116,7 +116,7 @@ def _tensors_of(value: PackedLayout) -> list[Tensor]:
         found.append(x)
         return x
 
-    value.moved(keep)
+    value.apply(keep)
     return found
 
 
@@ -349,7 +349,7 @@ class StaticBatch:
                 new[key] = self.views[key]
             elif isinstance(value, PackedLayout):
                 views = [self.views[f"{key}.{number}"] for number in range(len(_tensors_of(value)))][::-1]
-                new[key] = value.moved(partial(_next_view, views))
+                new[key] = value.apply(partial(_next_view, views))
             elif isinstance(value, Tensor):
                 del new[key]
         return new

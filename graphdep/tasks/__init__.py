@@ -1,4 +1,4 @@
-"""Tasks: what is learnt from a corpus, and the LightningModules that learn it."""
+"""Tasks: targets of corpora, and LightningModules that predict them."""
 
 from typing import TYPE_CHECKING
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         OwnTexts,
         Sentences,
     )
-    from graphdep.training.build import Parts
+    from graphdep.training.build import BuildInputs
     from graphdep.training.family import TaskFamily
     from graphdep.training.learning_task import LearningTask, TrainingError
     from graphdep.training.task import Task, families, family_of, resolve_task
@@ -49,7 +49,7 @@ __all__ = [
     "Goal",
     "LearningTask",
     "OwnTexts",
-    "Parts",
+    "BuildInputs",
     "PostTraining",
     "PostTrainingTask",
     "Selections",
@@ -66,4 +66,4 @@ __all__ = [
 
 __getattr__, __dir__ = lazy_imports(__name__)
 
-import graphdep.tasks.registry  # noqa: E402, F401  # makes the families known
+import graphdep.tasks.registry  # noqa: E402, F401  # registers the families

@@ -1,4 +1,4 @@
-"""The families of tasks of this package, which become known when this is imported."""
+"""Registers the task families of this package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From settings to results: configurations, runs, checkpoints, ablations."""
+"""Settings, runs, checkpoints, ablations and comparisons."""
 
 from typing import TYPE_CHECKING
 
@@ -35,5 +35,5 @@ __all__ = [
 
 __getattr__, __dir__ = lazy_imports(__name__)
 
-# This face is a door: who takes a part of it finds the tasks, of which no file here knows one.
+# Registers the task families, which no file of this package imports.
 import graphdep.tasks  # noqa: E402, F401

@@ -1,4 +1,4 @@
-"""Several models over several seeds: runs that can be interrupted, and what comes of them."""
+"""Ablations: several models over several seeds, in runs that can be interrupted."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from graphdep.training.evaluation import (
 )
 from graphdep.training.family import load_splits
 from graphdep.training.rows import row_settings
-from graphdep.training.run import alone_in, run_folder, run_on_other_edges, train
+from graphdep.training.run import folder_lock, run_folder, run_on_other_edges, train
 from graphdep.training.splits import Splits
 from graphdep.training.task import family_of, resolve_task
 from graphdep.training.trainer import Processes
 
-# Resamples of the test between two rows; `graphdep compare` takes more.
+# Resamples of the test split for each comparison of two rows; `graphdep compare` takes more.
 SAMPLES = 2000
 
 
@@ -56,9 +56,11 @@ class Row:
     errors: dict[int, str]
 
     def summary(self, changed: Mapping[str, Any]) -> dict[str, Any]:
-        """Plain values: per metric mean, standard deviation (of a sample; null for one run) and values."""
+        """The row as plain values; each metric as mean, sample standard deviation (:obj:`None` for one run)
+        and values.
+        """
         names = self.results[0]["metrics"] if self.results else {}
-        metrics = {name: spread([result["metrics"][name] for result in self.results]) for name in names}
+        metrics = {name: mean_and_std([result["metrics"][name] for result in self.results]) for name in names}
         summary: dict[str, Any] = {
             "name": self.name,
             "model": self.model,
@@ -71,7 +73,7 @@ class Row:
         for key in ("parameters", "epochs", "seconds_per_epoch"):
             values = [result[key] for result in self.results]
             summary[key] = statistics.fmean(values) if values else None
-        # What counting gets depends on the row's trees.
+        # The scores of counting depend on the row's trees.
         summary["floor"] = self.results[0]["floor"] if self.results else {}
         summary["floor_frozen"] = self.results[0]["floor_frozen"] if self.results else {}
         summary["capped"] = sum(_capped(result) for result in self.results)
@@ -80,8 +82,8 @@ class Row:
         return summary
 
     def against(self, reference: Row, metric: Metric, bound: float | None = None) -> dict[str, Any] | None:
-        """The difference to another row, by the seeds that both have, paired; :obj:`None` where there are
-        none, or no more than one group of examples to draw.
+        """The paired difference to another row over the seeds that both have; :obj:`None` if there is no such
+        seed, or a single group of examples.
         """
         seeds = {result["seed"] for result in self.results} & {r["seed"] for r in reference.results}
         if not seeds or self is reference:
@@ -94,16 +96,16 @@ class Row:
             return None
         runs = (np.stack([run.prediction for run in row]) for row in (mine, other))
         found = compare(metric, target, *runs, samples=SAMPLES, groups=groups)
-        told = {"interval": list(found.interval), "bound": bound, "verdict": found.verdict(bound)}
-        return {"row": reference.name, **dataclasses.asdict(found), **told}
+        verdict = {"interval": list(found.interval), "bound": bound, "verdict": found.verdict(bound)}
+        return {"row": reference.name, **dataclasses.asdict(found), **verdict}
 
     def _paths(self, seeds: Container[int]) -> list[Path]:
-        """The files of what the runs predicted for the test split, in the order of the seeds."""
+        """The files of predictions, in the order of the seeds."""
         runs = sorted(self.results, key=lambda result: result["seed"])
         return [Path(run["checkpoint"]).with_name(PREDICTIONS) for run in runs if run["seed"] in seeds]
 
 
-def spread(values: Sequence[float]) -> dict[str, Any]:
+def mean_and_std(values: Sequence[float]) -> dict[str, Any]:
     """Mean, standard deviation and values."""
     std = statistics.stdev(values) if len(values) > 1 else None
     return {"mean": statistics.fmean(values), "std": std, "values": list(values)}
@@ -128,37 +130,38 @@ def ablate(
     nodes: int = 1,
     strategy: str = "auto",
 ) -> dict[str, Any]:
-    """Trains every model with every seed and sums up; finished runs are not repeated, interrupted ones go on.
+    """Trains every model with every seed and summarizes the results. Finished runs are reused, interrupted
+    runs resumed.
 
-    A run that fails does not lose the others: its error stands in the summary. Rows are compared on the test
-    split; where there is none, on the validation split, and the table says so.
+    If a run fails, the others continue and the summary has its error. Rows are compared on the test split, or
+    on the validation split if there is no test split.
 
     Args:
         task: The task.
-        models: Names of model presets: the rows.
+        models: Names of model presets, one per row.
         seeds: Seeds.
-        folder: Every run gets a folder below it, named by everything that decides its result.
-        edges: Names of edges, the papers' or your own (:func:`graphdep.transforms.register_edges`): a row is
-            then the one model with these edges. (default: none)
-        rows: Rows of your own in place of :obj:`models` and :obj:`edges`: settings by the name of the row,
-            its ``"model"`` among them. (default: none)
-        settings: Settings of all runs over the models' own; a pretrained ``"encoder"`` is of those that stand
-            on one, where others are beside them. (default: none)
-        reference: The model, or the edges, that the other rows are tested against. (default:
-            ``"transformer"`` if it is there, else the first)
-        bound: The smallest effect of interest, in units of the first metric, named before the runs: then the
-            table has a verdict (:meth:`graphdep.metrics.Comparison.verdict`). (default: :obj:`None`)
-        command: The command that makes this, for the report. (default: none)
-        console: Where progress goes. (default: stderr)
-        logger, log_every, devices, nodes, strategy: As of :func:`~graphdep.training.train`.
+        folder: Folder of the runs, each in a subfolder whose name has a digest of its settings and data.
+        edges: Names of edges, from the papers or your own (:func:`graphdep.transforms.register_edges`), one
+            per row, for a single model. (default: none)
+        rows: Your own rows instead of :obj:`models` and :obj:`edges`: name to settings, which include
+            ``"model"``. (default: none)
+        settings: Settings of all runs, which replace those of the models. A pretrained ``"encoder"`` applies
+            only to models with a pretrained encoder, if there are any. (default: none)
+        reference: The row (model or edges) that the others are compared with. (default: ``"transformer"`` if
+            it is a row, else the first)
+        bound: The smallest effect of interest, in units of the first metric, fixed before the runs; the table
+            then has a verdict (:meth:`graphdep.metrics.Comparison.verdict`). (default: :obj:`None`)
+        command: The command to state in the report. (default: none)
+        console: Where progress is printed. (default: stderr)
+        logger, log_every, devices, nodes, strategy: See :func:`~graphdep.training.train`.
 
     Returns:
-        The summary, plain values.
+        The summary as plain values.
 
     Raises:
-        ValueError: If a name or a setting is wrong, a model, edges or a seed are there twice, there is none,
-            there are edges and several models, the bound is no number above 0, or another process makes a
-            table in the folder.
+        ValueError: If a name or a setting is invalid, models, edges or seeds are empty or repeated, edges are
+            given with several models, the bound is not a number above 0, or another process makes a table in
+            the folder.
     """
     given = dict(settings or {})
     if bound is not None:
@@ -173,9 +176,9 @@ def ablate(
     if edges:
         _check("edges", edges)
         if len(models) > 1:
-            raise ValueError(f"'edges' as rows are of one model, but 'models' are {', '.join(models)}")
+            raise ValueError(f"'edges' as rows need a single model, but 'models' are {', '.join(models)}")
         if "edges" in given:
-            raise ValueError(f"'edges' are the rows, and no setting of all of them (got {given['edges']!r})")
+            raise ValueError(f"'edges' are the rows and cannot be a setting, too (got {given['edges']!r})")
     keys = list(rows or edges or models)
     reference = reference or ("transformer" if "transformer" in keys else keys[0])
     check_choice("reference", reference, keys)
@@ -189,9 +192,9 @@ def ablate(
     processes = Processes(devices, nodes, strategy)
     for of_row in configs.values():
         processes.check_config(of_row[0])
-    with alone_in(folder, "makes a table") if processes.first else contextlib.nullcontext():
-        # Rows may differ in their data, too: words and subwords. Graphs come first: they may need a package,
-        # and that it is missing should be known before hours of parsing.
+    with folder_lock(folder, "makes a table") if processes.first else contextlib.nullcontext():
+        # Rows may differ in their data (words or word pieces). Enhanced graphs first: they may need a
+        # package, and it should not turn out to be missing after hours of parsing.
         data: dict[str, Splits] = {}
         for key in sorted(keys, key=lambda key: getattr(configs[key][0], "arcs", "basic") == "basic"):
             same = (d for d in data.values() if d.settings == configs[key][0].data_settings())
@@ -204,17 +207,17 @@ def ablate(
             for key in keys
         }
         total, done = len(keys) * len(seeds), 0
-        # An encoder is the same before each training: it is asked once for all runs that share its data.
+        # The untrained encoder is the same in all runs that share its data: it is scored once.
         frozen: dict[int, dict[str, float]] = {}
-        # A seed of every row first: an interrupted table is still a fair one.
+        # One seed of every row first, so that the rows of an interrupted table are still comparable.
         for number, seed in enumerate(seeds):
             for key, row in table.items():
                 config, done = configs[key][number], done + 1
                 title = f"[{done}/{total}] {row.name} seed {seed}"
                 target = run_folder(config, data[key], folder)
                 if before := run_on_other_edges(config, target):
-                    said = "its own edges are not those of then (code, options or what they do)"
-                    console.print(Text(f"{title} a new run: in {before} {said}"), soft_wrap=True)
+                    reason = "had other edges of your own (their code, options or output have changed)"
+                    console.print(Text(f"{title} a new run: {before} {reason}"), soft_wrap=True)
                 shared: Any = {"splits": data[key], "title": title, "console": console}
                 shared |= {"logger": logger, "log_every": log_every}
                 shared |= {"devices": devices, "nodes": nodes, "strategy": strategy}
@@ -224,21 +227,21 @@ def ablate(
                     row.results.append(result)
                     if floor := result["floor_frozen"]:
                         frozen.setdefault(id(data[key]), floor)
-                except Exception as error:  # whatever one run dies of must not lose the others
-                    if processes.count > 1:  # those would wait for this one where it does not come
+                except Exception as error:  # an error of any kind must not stop the other runs
+                    if processes.count > 1:  # the other processes would wait for this one
                         raise
                     row.errors[seed] = f"{type(error).__name__}: {error}"
                     console.print(Text(f"{title} failed: {error}", style="red"), soft_wrap=True)
     base = table[reference]
     finished = [result for row in table.values() for result in row.results]
-    # All rows of a table stand on the encoder that is given; the notes name it.
+    # All rows have the given encoder, which the notes name.
     named = any(config[0].pretrained for config in configs.values())
     names = {*own.with_mark("defines")} - ({"encoder"} if named else set())
     changed = {name: value for name, value in given.items() if name in names}
     splits = data[keys[0]]
     comparable = {key for key in keys if family_of(task).task_class.comparable(data[key], data[reference])}
     described = splits.describe()
-    # Settings of a row, or edges as rows, make models that no paper has.
+    # No paper has models with other settings or edges.
     ours = edges or any(row.keys() != {"model"} for row in (rows or {}).values())
     papers = [] if ours else _papers_beside(task, given, described["examples"])
     return {
@@ -266,7 +269,7 @@ def ablate(
 
 
 def _papers_beside(task: str, given: Mapping[str, Any], examples: Any) -> list[dict[str, Any]]:
-    """Figures of the papers' tables with these settings and sizes of the splits, as plain values."""
+    """Figures of the papers' tables that have these settings and sizes of the splits, as plain values."""
     own, papers = TrainConfig.of_task(task), family_of(task).published.get(task, ())
     names = {*own.with_mark("defines", "published")}.union(*(paper.settings for paper in papers))
     asked = {name: value for name, value in given.items() if name in names}
@@ -276,8 +279,8 @@ def _papers_beside(task: str, given: Mapping[str, Any], examples: Any) -> list[d
             rows = {
                 name: paper.figures(name)
                 for name in paper.rows
-                # A preset may have other sizes than the paper's model of that name.
-                if "encoder" in own.models[name].overrides  # of which the paper does not say these
+                # Not presets of other sizes than the paper's model; for baselines papers give no sizes.
+                if "encoder" in own.models[name].overrides
                 or not own.models[name].overrides.keys() & {*own.with_mark("published")}
             }
             others = {name: paper.figures(name) for name in paper.others}
@@ -297,7 +300,7 @@ def _row(config: TrainConfig, *, by_edges: bool) -> Row:
 
 
 def _own_row(name: str, config: TrainConfig, settings: Mapping[str, Any]) -> Row:
-    """A row of one's own without results yet."""
+    """A row of the user's without results yet."""
     about = resolve_model(config.model, config.models).summary
     said = ", ".join(f"{key}={value}" for key, value in settings.items() if key != "model")
     about = about if name == config.model else f"{config.model}: {about}"
@@ -305,9 +308,9 @@ def _own_row(name: str, config: TrainConfig, settings: Mapping[str, Any]) -> Row
 
 
 def _check_rows(rows: Mapping[str, Mapping[str, Any]], models: Sequence[str], edges: Sequence[str]) -> None:
-    """Raises :class:`ValueError` unless there are rows, each of a model, different, and nothing else is."""
+    """Raises :class:`ValueError` unless there are different rows with a model each, and no other models."""
     if models or edges:
-        raise ValueError(f"'rows' name their models: there can be no others (got {[*models, *edges]})")
+        raise ValueError(f"'rows' replace 'models' and 'edges' (got {[*models, *edges]})")
     _check("rows", [*rows])
     seen: dict[str, str] = {}
     for name, row in rows.items():
@@ -315,16 +318,16 @@ def _check_rows(rows: Mapping[str, Mapping[str, Any]], models: Sequence[str], ed
             raise ValueError(f"row {name!r} has no 'model' (got {dict(row)})")
         for key in ("task", "seed"):
             if key in row:
-                raise ValueError(f"row {name!r}: {key!r} is the same for all rows (got {row[key]!r})")
+                raise ValueError(f"row {name!r}: {key!r} cannot differ between rows (got {row[key]!r})")
         same = seen.setdefault(repr(sorted(row.items())), name)
         if same != name:
-            raise ValueError(f"row {name!r} is the row {same!r} once more")
+            raise ValueError(f"row {name!r} has the same settings as row {same!r}")
 
 
 def _configs(task: str, seeds: Sequence[int], settings: Mapping[str, Any]) -> list[TrainConfig]:
     with placed(f"model {settings['model']!r}"):
         configs = [TrainConfig.of(**{**settings, "task": task, "seed": seed}) for seed in seeds]
-        configs[0].own_edges()  # these and what their model does not read fail before hours of parsing
+        configs[0].own_edges()  # edges that cannot be loaded or read should fail before hours of parsing
         family_of(configs[0].task).task_class.make_edges(configs[0])
     return configs
 
@@ -335,6 +338,6 @@ def _check(name: str, values: Sequence[object]) -> None:
 
 
 def _capped(result: Mapping[str, Any]) -> bool:
-    """Whether a run might have become better with more epochs; one that keeps its last one says nothing."""
+    """Whether the best epoch is the last, so that more epochs might help; unknown with ``keep="last"``."""
     config = result["config"]
     return config["keep"] != "last" and result["best_epoch"] == config["max_epochs"]

@@ -1,4 +1,4 @@
-"""From settings to vocabulary, encoder, edges and optimizer."""
+"""Encoders, edges and optimizers of the settings."""
 
 from __future__ import annotations
 
@@ -41,23 +41,23 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
-    """What a family builds a model from beside the settings.
+class BuildInputs:
+    """What a model is built from, besides the settings.
 
     Args:
         num_words, num_relations: Sizes of the vocabularies.
-        vectors: Word vectors to start from, ``[num_words, dim]``. (default: :obj:`None`)
-        pretrained: The encoder, where it has weights already. (default: :obj:`None`)
-        num_classes: Size of the output, where the data decide it. (default: the task's)
-        labels: The names of the classes by their numbers, where the data decide them. (default: :obj:`None`)
+        vectors: Initial word vectors, ``[num_words, dim]``. (default: :obj:`None`)
+        pretrained: The pretrained encoder, if any. (default: :obj:`None`)
+        num_classes: Number of classes, if the data define them. (default: the task's)
+        labels: Names of the classes by number, if the data define them. (default: :obj:`None`)
 
     Example:
         >>> from graphdep import RelationVocab
-        >>> from graphdep.tasks import Parts
+        >>> from graphdep.tasks import BuildInputs
         >>> from graphdep.training import TrainConfig
         >>> from graphdep.training.family import build_task
         >>> config = TrainConfig.of("dt", task="sst", hidden_channels=12)
-        >>> task = build_task(config, Parts(num_words=50, num_relations=len(RelationVocab())))
+        >>> task = build_task(config, BuildInputs(num_words=50, num_relations=len(RelationVocab())))
         >>> task.model.encoder.hidden_channels
         12
     """
@@ -71,7 +71,7 @@ class Parts:
 
 
 EDGE_OPTIONS = ("max_distance", "max_sum", "labels", "directions")
-"""Settings that are options of edge presets, too."""
+"""Settings that are also options of edge presets."""
 _TREES: dict[str, Callable[[int], BaseTransform]] = {
     "random": lambda seed: T.RandomTree(seed),
     "random-labels": lambda seed: T.RandomTree(seed, labels="keep"),
@@ -81,7 +81,7 @@ _TREES: dict[str, Callable[[int], BaseTransform]] = {
     **{name: functools.partial(T.NoisyTree, share) for name, share in NOISY_TREES.items()},
 }
 _TREES |= {name: _TREES[kept] for name, kept in PARSED.items()}
-# The same of constituents.
+# The same controls for constituents.
 _BRACKETS: dict[str, Callable[[int], BaseTransform]] = {
     "random": lambda seed: T.RandomBrackets(seed),
     "random-labels": lambda seed: T.RandomBrackets(seed, labels="keep"),
@@ -90,12 +90,12 @@ _BRACKETS: dict[str, Callable[[int], BaseTransform]] = {
 
 
 def with_trees(config: TrainConfig, edges: list[BaseTransform]) -> BaseTransform:
-    """The controls that replace word order and parse, where the settings name them, and then the edges."""
+    """The edges, after the controls of word order and parse that the settings name."""
     parts = [*([_TREES[config.trees](config.seed)] if config.trees in _TREES else []), *edges]
     if config.reads_constituents and config.trees in _TREES:
         if config.trees not in _BRACKETS:
             raise ValueError(
-                f"'trees' cannot be {config.trees!r} where edges read constituents: their controls are "
+                f"'trees' cannot be {config.trees!r} for edges that read constituents: the controls are "
                 f"{', '.join(_BRACKETS)}"
             )
         parts.insert(0, _BRACKETS[config.trees](config.seed))
@@ -105,10 +105,10 @@ def with_trees(config: TrainConfig, edges: list[BaseTransform]) -> BaseTransform
 
 
 def node_options(config: NodeConfig, name: str) -> dict[str, Any]:
-    """Options of a preset about the nodes that it adds, as the settings have them."""
+    """The options of a preset for the nodes that it adds."""
     if name not in ADDING_NODES:
         return {}
-    # Of a text one of the two stands for it: [CLS] in pretrained layouts, ROOT in the others.
+    # A text has one of the two: [CLS] in pretrained layouts, ROOT in others.
     options: dict[str, Any] = {
         "overview": ("CLS", "ROOT") if config.cls_links else (),
         "direction": config.links,
@@ -121,9 +121,9 @@ def node_options(config: NodeConfig, name: str) -> dict[str, Any]:
 
 
 def preset_edges(config: TrainConfig, name: str) -> BaseTransform:
-    """The edges of a preset with those of its options that are settings."""
+    """The edges of a preset, its options set from the settings."""
     taken = T.preset_options(name)
-    # Directions are settings of sentences alone; elsewhere the preset's own hold.
+    # Only some settings have directions; otherwise the preset's default holds.
     options: dict[str, Any] = {
         option: getattr(config, option)
         for option in EDGE_OPTIONS
@@ -133,58 +133,58 @@ def preset_edges(config: TrainConfig, name: str) -> BaseTransform:
     return T.resolve(name, implicit=True, **options, **nodes)
 
 
-# How messages describe what edges carry; of several kinds the first is named.
+# Descriptions of what edges carry, for messages, which name the first kind that applies.
 _CARRIED = {
     TYPES: "types of pairs ('edge_type')",
     DISTANCES: "a distance of each pair ('edge_type')",
     MARKS: "marks of pairs ('edge_mark')",
-    NODES: "nodes of their own",
-    CLIQUES: "pairs that are not written out ('clique')",
+    NODES: "added nodes",
+    CLIQUES: "implicit pairs ('clique')",
 }
 _SEEN = {
-    ROOT: "ROOT sees no word, and its state is what {model} is read from (edges | RootEdges() mends it)",
-    CLS: "[CLS] sees no word, and its state is what {model} is read from (edges | SpecialEdges() mends it)",
-    CLS_ALL: "they keep words from [CLS], which {model} is read from (edges | SpecialEdges() mends it)",
+    ROOT: "no word reaches ROOT, whose state {model} uses (use edges | RootEdges())",
+    CLS: "no word reaches [CLS], whose state {model} uses (use edges | SpecialEdges())",
+    CLS_ALL: "some words do not reach [CLS], whose state {model} uses (use edges | SpecialEdges())",
 }
 
 
 def check_read(learner: Any, config: TrainConfig, edges: list[BaseTransform]) -> None:
-    """Raises :class:`ValueError` where edges carry something that the model does not read, or lack something
-    that it reads.
+    """Raises :class:`ValueError` if edges carry data that the model does not read, or lack data that it
+    reads.
 
     Args:
         learner: The class of the task.
         config: The settings.
-        edges: The edges that the settings name, and the transforms after them.
+        edges: The edges of the settings and the transforms after them.
     """
-    lacking, vain = _misfit(learner, config, edges)
-    if not lacking and not vain:
+    lacking, ignored = _misfit(learner, config, edges)
+    if not lacking and not ignored:
         return
     model = _model(config)
     faults = [fault.format(model=model) for kind, fault in _SEEN.items() if kind in lacking]
     if lacking - _SEEN.keys():
         own = str(resolve_model(config.model, config.models).settings["edges"])
-        those = _first_fitting(learner, config, "edges", [own, *T.PRESETS])
-        faults.append(f"{model} reads {told(lacking)}, which they do not carry ({those})")
-    if vain:
-        those = _first_fitting(learner, config, "model", _by_likeness(config))
-        faults.append(f"they carry {told(vain)}, which {model} does not read ({those})")
+        advice = _first_fitting(learner, config, "edges", [own, *T.PRESETS])
+        faults.append(f"{model} reads {describe_carried(lacking)}, which they do not carry ({advice})")
+    if ignored:
+        advice = _first_fitting(learner, config, "model", _by_likeness(config))
+        faults.append(f"they carry {describe_carried(ignored)}, which {model} does not read ({advice})")
     raise ValueError(f"'edges' cannot be {config.edges!r}: {'; '.join(faults)}")
 
 
-def told(kinds: Set[str]) -> str:
-    """The description of the first kind that edges carry, or of a column that no kind describes."""
+def describe_carried(kinds: Set[str]) -> str:
+    """The description of the first of these kinds that edges carry, or of a column without a kind."""
     return next((text for kind, text in _CARRIED.items() if kind in kinds), f"a column {min(kinds)!r}")
 
 
 def _misfit(
     learner: Any, config: TrainConfig, edges: list[BaseTransform]
 ) -> tuple[frozenset[str], frozenset[str]]:
-    """Kinds that the model reads and edges lack; kinds that edges carry and the model does not read."""
-    # Models of these settings embed the nodes that edges add, whatever else they read (embed_nodes).
+    """The kinds that the model reads and edges lack, and those that edges carry and the model ignores."""
+    # With these settings any model embeds the nodes that edges add (embed_nodes).
     nodes = {NODES} if isinstance(config, NodeConfig) else set()
     reads, there = learner.reads(config) | nodes, carried(Compose(edges))
-    # Later transforms may write over the columns of the edges.
+    # Later transforms may overwrite the columns of the edges.
     return missing(there, reads), unread(carried(edges[0]) | there, reads)
 
 
@@ -192,13 +192,15 @@ def _model(config: TrainConfig) -> str:
     """The model's name, with the settings that change what it reads."""
     usual = resolve_model(config.model, config.models).settings
     names = ("relation_attention",) if config.pretrained else ("encoder", "relation_attention")
-    changed = [n for n in names if n in config.marks and getattr(config, n) != usual.get(n, config.usual(n))]
+    changed = [
+        n for n in names if n in config.marks and getattr(config, n) != usual.get(n, config.default_of(n))
+    ]
     said = "".join(f" with {name}={getattr(config, name)!r}" for name in changed)
     return f"model {config.model!r}{said}"
 
 
 def _first_fitting(learner: Any, config: TrainConfig, setting: str, names: Iterable[str]) -> str:
-    """Advice: the first of the named edges (or models) that fit the model (or edges)."""
+    """The first of the named edges (or models) that fits the model (or edges), as advice."""
     does = "do" if setting == "edges" else "does"
     for name in names:
         try:
@@ -212,11 +214,11 @@ def _first_fitting(learner: Any, config: TrainConfig, setting: str, names: Itera
             continue
         if fits and other.pretrained == config.pretrained:
             return f"{setting} {name!r} {does}"
-    return f"no {setting} here {'fit it' if setting == 'edges' else 'takes these edges'}"
+    return "no edges here do" if setting == "edges" else "no model here does"
 
 
 def _by_likeness(config: TrainConfig) -> list[str]:
-    """Names of models, first those whose own edges are these; a short name is mostly the plain model."""
+    """Names of models: those with these edges first, shorter names (usually the plain models) first."""
 
     def likeness(name: str) -> tuple[bool, int]:
         return config.models[name].edges != config.edges, len(name)
@@ -226,13 +228,13 @@ def _by_likeness(config: TrainConfig) -> list[str]:
 
 def _row(config: TrainConfig, model: str) -> TrainConfig:
     """The settings with another model."""
-    of_rows = {**resolve_model(config.model, config.models).settings, **config.models[model].settings}
-    kept = {name: value for name, value in config.to_dict().items() if name not in (*of_rows, "model")}
+    of_models = {**resolve_model(config.model, config.models).settings, **config.models[model].settings}
+    kept = {name: value for name, value in config.to_dict().items() if name not in (*of_models, "model")}
     return config.of(model, **kept, edges=config.edges)
 
 
 def _deep_lstm(num_words: int, *, hidden_channels: int, **options: Any) -> M.LSTMEncoder:
-    """Two layers with about as many weights as two of a Transformer with twice the channels inside."""
+    """Two layers, with about as many weights as two Transformer layers with ``ff_channels`` twice as wide."""
     channels = 2 * (2 * hidden_channels // 3)
     sizes: dict[str, Any] = {"hidden_channels": channels, "in_channels": hidden_channels, "num_layers": 2}
     return M.LSTMEncoder(num_words, bidirectional=True, **sizes, **options)
@@ -247,9 +249,9 @@ ATTENTION: Mapping[str, type[C.AttentionConv]] = MappingProxyType(
         "g2g": C.RelationKeyValueConv,
     }
 )
-"""Attention over edges by the encoder that is made of it."""
+"""The attention layer of each encoder."""
 
-# Baselines: each takes num_words, hidden_channels, dropout and vectors.
+# Baselines, which all take num_words, hidden_channels, dropout and vectors.
 _BASELINES: dict[str, Callable[..., M.TextEncoder]] = {
     "word-average": M.WordAverage,
     "lstm": M.LSTMEncoder,
@@ -262,8 +264,8 @@ _BASELINES: dict[str, Callable[..., M.TextEncoder]] = {
     "tree-transformer": M.TreeTransformer,
     "dt-rnn": M.DependencyTreeRNN,
 }
-# What single ones take besides.
-_OWN = {
+# Further options of single baselines.
+_BASELINE_OPTIONS = {
     "tree-transformer": ("heads", "ff_channels"),
     "word-average": ("window",),
     "dt-rnn": ("dependent_places", "places_from"),
@@ -273,13 +275,12 @@ _OWN = {
 def build_encoder(
     config: Any, num_words: int, num_relations: int, vectors: Tensor | None = None
 ) -> M.TextEncoder:
-    """The encoder of the settings, not trained.
+    """A new encoder of the settings.
 
     Args:
-        config: A :class:`TrainConfig` with
-            :class:`~graphdep.training.encoder_config.EncoderConfig`.
+        config: An :class:`~graphdep.training.encoder_config.EncoderConfig`.
         num_words, num_relations: Sizes of the vocabularies.
-        vectors: Word vectors to start from, ``[num_words, dim]``. (default: :obj:`None`)
+        vectors: Initial word vectors, ``[num_words, dim]``. (default: :obj:`None`)
     """
     common: dict[str, Any] = {
         "hidden_channels": config.hidden_channels,
@@ -300,7 +301,7 @@ def build_encoder(
         embed_nodes(config, num_relations, graph)
         return graph
     if config.encoder != "transformer":
-        own = {name: getattr(config, name) for name in _OWN.get(config.encoder, ())}
+        own = {name: getattr(config, name) for name in _BASELINE_OPTIONS.get(config.encoder, ())}
         own |= {"num_relations": num_relations} if config.encoder == "bilstm-labels" else {}
         return _BASELINES[config.encoder](num_words, **common, **own)
     encoder = M.DependencyTransformer(
@@ -326,14 +327,13 @@ def build_encoder(
 
 
 def embed_nodes(config: Any, num_relations: int, encoder: Any) -> None:
-    """Gives an encoder vectors of the nodes that the edges of the settings add, drawn as wide as those of its
-    words; none where they add no nodes.
+    """Adds vectors for the nodes that the edges of the settings add, if any, to an encoder in place; their
+    initial standard deviation is that of its word vectors.
 
     Args:
         config: The settings, a :class:`~graphdep.training.encoder_config.NodeConfig`.
         num_relations: Number of relation ids.
-        encoder: What has ``add_relations``: a :class:`~graphdep.nn.models.TextEncoder` or a
-            :class:`~graphdep.nn.models.NodeEmbedding`. It is changed in place.
+        encoder: A :class:`~graphdep.nn.models.TextEncoder` or :class:`~graphdep.nn.models.NodeEmbedding`.
     """
     if not adds_nodes(config):
         return
@@ -344,12 +344,12 @@ def embed_nodes(config: Any, num_relations: int, encoder: Any) -> None:
 
 
 def adds_nodes(config: Any) -> bool:
-    """Whether the edges of the settings add nodes to those of the text."""
+    """Whether the edges of the settings add nodes."""
     return config.edges is not None and NODES in carried(T.resolve(config.edges))
 
 
 def attention_of(config: Any, num_relations: int) -> Callable[[int], nn.Module]:
-    """The attention of each layer by its number."""
+    """Makes the attention of a layer from its number."""
     sizes = config.hidden_channels, config.hidden_channels // config.heads, config.heads
     kind = ATTENTION[config.encoder]
     own: dict[str, Any] = {"dropout": config.dropout}
@@ -359,7 +359,7 @@ def attention_of(config: Any, num_relations: int) -> Callable[[int], nn.Module]:
         own["max_distance"] = max(1, config.max_distance)
 
     def conv(layer: int) -> nn.Module:
-        # LISA gives one layer a syntactic head; in the middle, as far as there is one.
+        # LISA has a syntactic head in one layer, the middle one.
         if kind is C.LISAConv and layer != config.num_layers // 2:
             return C.AttentionConv(*sizes, **own)
         return kind(*sizes, **own)
@@ -368,9 +368,7 @@ def attention_of(config: Any, num_relations: int) -> Callable[[int], nn.Module]:
 
 
 def with_types(config: Any, edges: BaseTransform) -> list[BaseTransform]:
-    """The edges, and their types where the model needs and the edges lack them; settings as of
-    :func:`build_encoder`.
-    """
+    """The edges, followed by a transform that adds their types if the model needs and the edges lack them."""
     if not config.relation_attention or TYPES in carried(edges):
         return [edges]
     types: list[BaseTransform] = [edges, T.TreePathTypes(config.max_distance)]
@@ -380,7 +378,7 @@ def with_types(config: Any, edges: BaseTransform) -> list[BaseTransform]:
 
 
 def encoder_reads(config: EncoderConfig) -> frozenset[str]:
-    """What the encoder of the settings, pretrained or not, reads of edges."""
+    """The kinds of edge data that the encoder of the settings reads."""
     if config.pretrained:
         terms = A.RelationKeyValue if config.relation_terms == "key-value" else A.GatedRelationScore
         return C.AttentionConv.reads | (terms.reads if config.relation_attention else frozenset())
@@ -388,12 +386,12 @@ def encoder_reads(config: EncoderConfig) -> frozenset[str]:
 
 
 def add_syntax(config: EncoderConfig, num_relations: int, encoder: PretrainedEncoder) -> None:
-    """Gives an encoder what the settings add to its layers, not trained, and freezes those that stay.
+    """Adds the syntax of the settings to a pretrained encoder in place, and freezes its ``freeze_layers``.
 
     Args:
         config: The settings.
         num_relations: Number of relation ids.
-        encoder: The encoder, with its weights. It is changed in place.
+        encoder: The encoder.
     """
     encoder.windows = config.windows
     embed_nodes(config, num_relations, encoder)
@@ -404,7 +402,7 @@ def add_syntax(config: EncoderConfig, num_relations: int, encoder: PretrainedEnc
 
 
 def _terms(config: EncoderConfig, num_relations: int, encoder: PretrainedEncoder) -> Callable[[], nn.Module]:
-    """Makes the relation terms of one layer after another."""
+    """Makes the relation terms of the layers, one call per layer."""
     size, heads = encoder.hidden_channels, encoder.heads
     unchanged = config.relation_start == "unchanged"
     if config.relation_terms == "key-value":
@@ -434,8 +432,8 @@ def _terms(config: EncoderConfig, num_relations: int, encoder: PretrainedEncoder
 
 
 def pretrained_edges(config: EncoderConfig) -> BaseTransform:
-    """The edges of the settings over the nodes of a pretrained encoder: both texts of a pair see each other
-    where the preset leaves it open, and [CLS] sees all words where edges can be made to have it so.
+    """The edges of the settings for a pretrained encoder: between the two texts of a pair, too, if the preset
+    has the option, and from all words to [CLS], if the edges can be extended.
     """
     assert config.edges is not None
     edges = T.resolve(config.edges, implicit=True, **_options(config, config.edges))
@@ -445,7 +443,7 @@ def pretrained_edges(config: EncoderConfig) -> BaseTransform:
 
 
 def _options(config: EncoderConfig, edges: str) -> dict[str, Any]:
-    """Values of a preset's options, by their names there."""
+    """The options of a preset."""
     options: dict[str, Any] = {name: getattr(config, name) for name in EDGE_OPTIONS}
     options["scope"] = "example"
     if config.pieces is not None:
@@ -456,8 +454,8 @@ def _options(config: EncoderConfig, edges: str) -> dict[str, Any]:
 
 
 def check_nodes(config: TrainConfig, trained: TrainConfig, model: nn.Module) -> None:
-    """Raises :class:`ValueError` if a trained model has no vectors for nodes that the edges add, has them for
-    nothing, or for nodes of another kind.
+    """Raises :class:`ValueError` unless a trained model has vectors for exactly the kind of nodes that the
+    edges add.
     """
     if config.edges is None or not isinstance(config, NodeConfig):
         return
@@ -475,24 +473,24 @@ def check_nodes(config: TrainConfig, trained: TrainConfig, model: nn.Module) -> 
 
 
 def load_pretrained(config: TrainConfig) -> PretrainedEncoder:
-    """The pretrained encoder of the settings, with its weights."""
+    """Loads the pretrained encoder of the settings."""
     from graphdep.nn.pretrained.loading import load_encoder
 
     return load_encoder(config.encoder, base=config.encoder_base)
 
 
 def fingerprint_of(encoder: PretrainedEncoder) -> str:
-    """Digest of an encoder's weights and tokenizer, wherever they lie."""
+    """Digest of an encoder's weights and tokenizer."""
     sha = hashlib.sha256(encoder.tokens.fingerprint.encode())
     for name, weight in encoder.model.state_dict().items():
         sha.update(name.encode())
-        # Any type of number has bytes.
+        # NumPy has no bfloat16, but any tensor can be viewed as bytes.
         sha.update(weight.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy())
     return sha.hexdigest()[:16]
 
 
 def backbone_of(model: nn.Module) -> Any:
-    """The encoder of a model, without what stands on it."""
+    """The encoder of a model, without its head."""
     encoder = model.encoder
     return encoder.encoder if isinstance(encoder, (M.SIA, M.FrozenEncoder)) else encoder
 
@@ -507,29 +505,29 @@ MakeOptimizer = Callable[[Iterable[Any]], torch.optim.Optimizer]
 
 
 def make_optimizer(config: TrainConfig) -> MakeOptimizer:
-    """Makes the optimizer of the settings of parameters or groups of them."""
+    """The optimizer of the settings, to be called with parameters or groups of them."""
     options: dict[str, Any] = {"lr": config.lr, "weight_decay": config.weight_decay}
     if config.optimizer == "adagrad":
         return functools.partial(_adagrad, **options)
-    # One pass over the weights in place of a dozen, which is much of a small pretrained encoder's step on a
-    # CPU, and of any step on a GPU.
+    # One pass over the weights instead of a dozen, a large part of a step on a GPU, and of a step of a small
+    # pretrained encoder on a CPU.
     return functools.partial(_OPTIMIZERS[config.optimizer], **options, fused=True)
 
 
 def training_options(config: TrainConfig) -> dict[str, Any]:
-    """How the settings train, as :class:`~graphdep.training.learning_task.LearningTask` takes it."""
+    """Arguments of :class:`~graphdep.training.learning_task.LearningTask`."""
     return {"warmup_steps": config.warmup_steps, "seed": config.seed}
 
 
 def _adagrad(parameters: Iterable[Any], **options: Any) -> torch.optim.Adagrad:
     optimizer = torch.optim.Adagrad(parameters, **options)
     _fuse_on_cpu(optimizer)
-    optimizer.register_load_state_dict_post_hook(_fuse_on_cpu)  # of a run that began on another device
+    optimizer.register_load_state_dict_post_hook(_fuse_on_cpu)  # the run may have begun on another device
     return optimizer
 
 
 def _fuse_on_cpu(optimizer: torch.optim.Optimizer) -> None:
-    """Adagrad has that one pass on the CPU alone, and else wants its numbers of steps there."""
+    """Adagrad is fused on the CPU only; on other devices its step counts must stay on the CPU."""
     for group in optimizer.param_groups:
         group["fused"] = all(parameter.is_cpu for parameter in group["params"]) or None
         for parameter in group["params"] if group["fused"] is None else ():
@@ -538,7 +536,7 @@ def _fuse_on_cpu(optimizer: torch.optim.Optimizer) -> None:
 
 
 def grouped_optimizer(config: TrainConfig, model: nn.Module) -> MakeOptimizer:
-    """Makes an optimizer of the groups of parameters that the model's encoder says, in place of all alike."""
+    """The optimizer of the settings over :func:`parameter_groups`."""
     assert isinstance(config, PretrainedConfig)
     optimizer, settings = make_optimizer(config), config
     return lambda parameters: optimizer(parameter_groups(parameters, backbone_of(model), settings))
@@ -547,13 +545,13 @@ def grouped_optimizer(config: TrainConfig, model: nn.Module) -> MakeOptimizer:
 def parameter_groups(
     parameters: Iterable[nn.Parameter], backbone: Any, config: PretrainedConfig
 ) -> list[dict[str, Any]]:
-    """The parameters that are trained, with the learning rate and decay of each group: those of a pretrained
-    encoder as :meth:`~graphdep.nn.pretrained.PretrainedEncoder.parameter_groups` has them, and what stands on
-    it in the same way. An encoder that is trained from scratch has one rate and one decay.
+    """The trained parameters in groups of one learning rate and weight decay: those of a pretrained encoder
+    as in :meth:`~graphdep.nn.pretrained.PretrainedEncoder.parameter_groups`, those of the head with
+    ``head_lr``, vectors without decay. With an encoder that is trained from scratch there is one group.
 
     Args:
-        parameters: Those of all that is trained.
-        backbone: The encoder among it.
+        parameters: The parameters of the model.
+        backbone: Its encoder.
         config: The settings.
     """
     trained = [parameter for parameter in parameters if parameter.requires_grad]
@@ -572,29 +570,28 @@ def parameter_groups(
 
 
 FULL, TF32, HALF = "32-true", "tf32", "bf16-mixed"
-# Of the test: rows of a batch, repetitions, and how much faster bf16 must be to be worth its rounding.
+# The speed test: rows of a batch, repetitions, and the speed-up from which bf16 is worth its rounding.
 _ROWS, _TIMES, _GAIN = 512, 10, 1.3
-# In narrower models the casts cost what the products gain: steps of 300 and of 96 channels took 1.07 and 3.1
-# times as long in bf16, where projections alone were faster (examples/research/results/speed.md).
+# In narrower models the casts cost more than the products gain: steps with 300 and 96 channels took 1.07 and
+# 3.1 times as long in bf16, though projections alone were faster (examples/research/results/speed.md).
 _LEAST_CHANNELS = 384
-# A pretrained encoder is not read for this: the width of small ones; wider ones gain more.
+# The width of a pretrained encoder is unknown before it is loaded: that of small ones; wider ones gain more.
 _PRETRAINED_CHANNELS = 384
 
 
-def settled(config: TrainConfig) -> TrainConfig:
-    """The settings with what ``precision="auto"`` is here in place of it; others as they are.
+def resolve_precision(config: TrainConfig) -> TrainConfig:
+    """The settings with ``precision="auto"`` replaced by the fastest precision of this machine.
 
-    That is ``"bf16-mixed"`` for models of 384 channels and more on a GPU that has bf16, or on a processor
-    that is faster in it, which a test of milliseconds says, with matrices of the model's width and once a
-    process. Narrower models, whose casts cost what the products gain, are in ``"tf32"`` on such a GPU. Else
-    it is ``"32-true"``. A run is known by what it became.
+    For models with 384 channels or more it is ``"bf16-mixed"`` on a GPU with bf16, or on a CPU that is faster
+    with it (measured in milliseconds, once per process). For narrower models it is ``"tf32"`` on such a GPU.
+    Otherwise it is ``"32-true"``. The digest of a run has the chosen precision.
 
     Args:
         config: The settings.
 
     Example:
         >>> from graphdep.training import TrainConfig
-        >>> settled(TrainConfig.of("dt", precision="16-mixed")).precision
+        >>> resolve_precision(TrainConfig.of("dt", precision="16-mixed")).precision
         '16-mixed'
     """
     if config.precision != "auto":
@@ -612,45 +609,45 @@ def settled(config: TrainConfig) -> TrainConfig:
 
 @lru_cache
 def gain_of_bf16(channels: int, threads: int) -> float:
-    """How many times as fast a projection of a layer is forward and backward under bf16 autocast, on the CPU
-    with so many threads: the best of a few repetitions that take turns.
+    """The speed-up by bf16 autocast of a linear layer, forward and backward, on the CPU: the ratio of the
+    best of a few alternating repetitions. Results are cached by the number of threads.
     """
-    with torch.random.fork_rng(devices=[]):  # the seed of a run gives the same with and without this
+    with torch.random.fork_rng(devices=[]):  # leaves the random numbers of the run as they are
         projection = nn.Linear(channels, channels)
         x = torch.randn(_ROWS, channels, requires_grad=True)
     seconds = {False: float("inf"), True: float("inf")}
     for number in range(_TIMES + 1):
         for half in seconds:
-            start = time.process_time()  # other work on the machine must not decide
+            start = time.process_time()  # excludes other processes
             with torch.enable_grad():
                 with torch.autocast("cpu", torch.bfloat16, enabled=half):
                     y = projection(x)
                 y.float().sum().backward()
-            if number:  # the first finds its kernels
+            if number:  # the first repetition is a warm-up
                 seconds[half] = min(seconds[half], time.process_time() - start)
     return seconds[False] / seconds[True]
 
 
-def start_encoder(config: WordConfig, parts: Parts) -> TextEncoder:
-    """The encoder that a head is put on: the pretrained one as it was loaded, or a new one.
+def start_encoder(config: WordConfig, parts: BuildInputs) -> TextEncoder:
+    """The pretrained encoder as it was loaded, or a new one.
 
     Args:
         config: The settings.
-        parts: Sizes of the vocabularies, word vectors, and the pretrained encoder if there is one.
+        parts: Sizes of the vocabularies, word vectors, and the pretrained encoder, if any.
     """
     if parts.pretrained is not None:
         return parts.pretrained
     return build_encoder(config, parts.num_words, parts.num_relations, parts.vectors)
 
 
-def complete_encoder(encoder: TextEncoder, config: WordConfig, parts: Parts, marks: int) -> None:
-    """Gives an encoder marks, and a pretrained one its syntax, once there is a head on it: then all models of
-    a seed have the same head and marks, and differ by their syntax alone.
+def complete_encoder(encoder: TextEncoder, config: WordConfig, parts: BuildInputs, marks: int) -> None:
+    """Adds mark vectors to an encoder in place, and syntax to a pretrained one. Call it after the head is
+    made: then all models of a seed start with the same head and marks.
 
     Args:
-        encoder: That of :func:`start_encoder`. It is changed in place.
-        config, parts: As there.
-        marks: Number of marks, 0 among them, which stands for none; 0 for no marks at all.
+        encoder: The result of :func:`start_encoder`.
+        config, parts: See :func:`start_encoder`.
+        marks: Number of marks, including 0 for unmarked words; 0 for no mark vectors.
     """
     if marks:
         encoder.add_marks(marks)

@@ -1,4 +1,4 @@
-"""Checkpoints of runs and folders of models."""
+"""Checkpoints of runs and exported model folders."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from graphdep.io.files import (
 from graphdep.io.limits import check_name, shown
 from graphdep.metrics.metric import Metric
 from graphdep.sentence.sentence import Sentence
-from graphdep.training.build import Parts
+from graphdep.training.build import BuildInputs
 from graphdep.training.config import TrainConfig
 from graphdep.training.family import build_task
 from graphdep.training.learning_task import LearningTask, Outputs
@@ -48,21 +48,21 @@ from graphdep.vocab.vocab import Vocab
 
 logger = logging.getLogger("graphdep.training")
 
-_DIGITS = "; the digits are of code, options and what they do"
+_DIGITS = "; the digits are a digest of code, options and output"
 
 
 def with_edges(state: Mapping[str, Any], edges: str | BaseTransform | None) -> dict[str, Any]:
-    """What a checkpoint holds, with the name that :obj:`edges` have here in place of the one of the training.
+    """The state of a checkpoint, with the edges' name of the training replaced by the name of :obj:`edges`.
 
     Raises:
-        ValueError: If they are not those of the training, or if those that are known here by the name in the
-            checkpoint are not.
+        ValueError: If :obj:`edges`, or the edges registered under the name in the checkpoint, are not those
+            of the training.
     """
     config, own = dict(state["config"]), state["own_edges"]
     trained = {setting: was for setting, was in own.items() if setting in config and _names_edges(setting)}
     if edges is not None:
         name = name_of(edges)
-        mine = identity(resolve(name))  # loads an entry point, which then is known
+        mine = identity(resolve(name))  # also registers an entry point
         same = [setting for setting, was in trained.items() if same_edges(mine, was)]
         if not same and name not in _names(config):
             were = " and ".join(trained.values()) or " and ".join(_names(config))
@@ -81,7 +81,7 @@ def with_edges(state: Mapping[str, Any], edges: str | BaseTransform | None) -> d
 
 
 def _names(config: Mapping[str, Any]) -> list[str]:
-    """The names of all edges in settings, whatever task they are of."""
+    """The names of all edges in the settings of any task."""
     return [name for setting, name in config.items() if _names_edges(setting) and isinstance(name, str)]
 
 
@@ -92,18 +92,18 @@ def _names_edges(setting: object) -> bool:
 MODEL_FORMAT = "graphdep model 1"
 CARD = "README.md"
 PARTS = {"vocab": "vocab.json", "relations": "relations.json", "pretrained": "encoder.json"}
-"""Parts of a checkpoint's state that are files of their own."""
-# Vocabularies of words and pieces are some megabytes; a file of gigabytes is none.
+"""Parts of a checkpoint's state that are separate files of a model folder."""
+# Vocabularies have some megabytes.
 _LARGEST = 2**28
 
 
 def read_model_folder(folder: str | os.PathLike[str]) -> dict[str, Any]:
-    """What :func:`~graphdep.training.hub.write_model_folder` wrote, as the content of a
-    checkpoint; no code is run.
+    """The content of a folder by :func:`~graphdep.training.hub.write_model_folder`, as that of a checkpoint.
+    No code in it is run.
 
     Raises:
         FileNotFoundError: If a file is missing.
-        ValueError: If it is not graphdep's, of another version, or a file is not what was written.
+        ValueError: If it is not a model of graphdep, has another version, or a file has changed.
     """
     from safetensors import SafetensorError
     from safetensors.torch import load_file
@@ -117,10 +117,10 @@ def read_model_folder(folder: str | os.PathLike[str]) -> dict[str, Any]:
     files, run = said.get("files"), said.get("run")
     known = {MODEL_WEIGHTS, *PARTS.values()}
     if not isinstance(files, dict) or not isinstance(run, dict) or not {MODEL_WEIGHTS} <= {*files} <= known:
-        raise ValueError(f"{place / MODEL_CONFIG}: damaged: 'files' or 'run' is not what it must be")
+        raise ValueError(f"{place / MODEL_CONFIG}: damaged: invalid 'files' or 'run'")
     for name, digest in files.items():
         if file_digest(place / name) != digest:
-            raise ValueError(f"{place / name}: damaged: not what was written with {MODEL_CONFIG}")
+            raise ValueError(f"{place / name}: damaged: its digest is not the one in {MODEL_CONFIG}")
     parts = {part: _read(place / name) if name in files else None for part, name in PARTS.items()}
     try:
         weights = load_file(place / MODEL_WEIGHTS)
@@ -130,8 +130,8 @@ def read_model_folder(folder: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def exported_files(folder: Path) -> set[str]:
-    """The names of the files in a folder that are still as an export wrote them, by the SHA-256 that its
-    ``config.json`` has of each; none where that is no export's.
+    """The names of the files of an exported folder that are unchanged, by the SHA-256 in its ``config.json``;
+    empty if the folder is not an export.
     """
     try:
         said = _read(folder / MODEL_CONFIG)
@@ -159,22 +159,22 @@ def _mean(losses: np.ndarray, _: np.ndarray) -> float:
     return float(losses.mean())
 
 
-LOSS = Metric("loss", _mean, None, "loss: of the split, as of training, without dropout", maximize=False)
-"""The loss of a split, which every family of tasks scores."""
+LOSS = Metric("loss", _mean, None, "loss: the training loss on the split, without dropout", maximize=False)
+"""The loss of a split, which every task family computes."""
 
 
 def monitored(config: TrainConfig, task: LearningTask) -> Metric:
-    """The metric of the validation split that epochs are chosen by and patience waits for: the first one of
-    the task, or with ``monitor="loss"`` the loss.
+    """The validation metric for the best epoch and patience: the first of the task, or the loss with
+    ``monitor="loss"``.
     """
     return LOSS if config.monitor == "loss" else task.metrics[0]
 
 
 def monitored_score(metric: Metric, task: LearningTask) -> float:
-    """The value of the last epoch.
+    """The validation score of the last epoch.
 
     Raises:
-        ValueError: If the task does not score it, as one of another package may not score its loss.
+        ValueError: If the task does not compute it, such as the loss of a task of another package.
     """
     scores = task.val_scores
     name = f"val_{metric.name}"
@@ -199,15 +199,15 @@ _KEYS: dict[str, type | tuple[type, ...]] = {
 
 
 class AtomicCheckpointIO(TorchCheckpointIO):
-    """Lightning's files, replaced in one step and loaded with ``weights_only=True``.
+    """Reads checkpoints with ``weights_only=True`` and writes them atomically.
 
-    Lightning's own way goes through a temporary folder, which may be on another disk, so that a kill can
-    leave half a file.
+    Lightning writes to a temporary folder first, which may be on another disk, so that a kill can leave half
+    a file.
     """
 
     def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any = None) -> None:
         if os.path.basename(path) == BEST:
-            # Nothing goes on from it, and two thirds of it would be the optimizer's.
+            # Training never resumes from it, and the optimizer would be two thirds of the file.
             checkpoint = {key: value for key, value in checkpoint.items() if key != "optimizer_states"}
         _save(checkpoint, path)
 
@@ -219,24 +219,21 @@ class AtomicCheckpointIO(TorchCheckpointIO):
 
 @dataclass(frozen=True)
 class RunState:
-    """What a checkpoint knows beside weights: settings, words, relations, data, and the size of given word
-    vectors.
+    """The content of a checkpoint besides weights.
 
     Args:
         config: Settings of the run.
-        vocab: Its words.
+        vocab: Its vocabulary.
         relations: Its relations.
-        data: Digest and sizes of what it was trained on.
-        vector_dim: Size of the word vectors it started from. (default: :obj:`None`)
-        pretrained: What a pretrained encoder is beside its weights
-            (:func:`~graphdep.nn.pretrained.loading`), so that a checkpoint needs no other file.
-            (default: :obj:`None`)
-        labels: The names of its classes, by their numbers; :obj:`None` where there are none.
-            (default: :obj:`None`)
+        data: Digest and sizes of its data.
+        vector_dim: Size of the initial word vectors. (default: :obj:`None`)
+        pretrained: Configuration and tokenizer of a pretrained encoder
+            (:func:`~graphdep.nn.pretrained.encoder_state`). (default: :obj:`None`)
+        labels: Names of the classes by number. (default: :obj:`None`)
 
     Raises:
-        ValueError: If :obj:`labels` are no names of classes: of one kind, finite, different as texts, without
-            control characters.
+        ValueError: If :obj:`labels` are not of one type, finite, different as texts and free of control
+            characters.
     """
 
     config: TrainConfig
@@ -278,44 +275,46 @@ class RunState:
 
     @property
     def num_classes(self) -> int | None:
-        """How many classes there are, where they have names."""
+        """Number of classes, if they have names."""
         return None if self.labels is None else len(self.labels)
 
     def build_task(self, weights: Mapping[str, Tensor] | None = None) -> LearningTask:
-        """The task with random weights, to load a checkpoint's into; ``weights`` limit its size."""
+        """The task with random weights; ``weights`` are the checkpoint's, which limit its size."""
         if self.vector_dim is not None and not 1 <= self.vector_dim <= _LARGEST_VECTOR:
             raise ValueError(f"'vector_dim' must be from 1 to {_LARGEST_VECTOR} (got {self.vector_dim})")
         vectors = None if self.vector_dim is None else torch.zeros(len(self.vocab), self.vector_dim)
         pretrained = None
         if self.config.pretrained != (self.pretrained is not None):
-            raise ValueError("'pretrained' must be there for a pretrained encoder, and for no other")
+            raise ValueError("'pretrained' must be given if, and only if, the encoder is pretrained")
         if self.pretrained is not None:
             from graphdep.nn.pretrained.loading import encoder_of_state
 
             pretrained = encoder_of_state(self.pretrained, weights)
         sizes = len(self.vocab), len(self.relations)
-        return build_task(self.config, Parts(*sizes, vectors, pretrained, self.num_classes, self.labels))
+        return build_task(
+            self.config, BuildInputs(*sizes, vectors, pretrained, self.num_classes, self.labels)
+        )
 
 
 def labels_of(state: Any, trees: Iterable[Sentence]) -> Counter[str]:
-    """How many arcs have each label, of the trees and graphs that a model reads."""
+    """The number of arcs with each label, in the trees or graphs that a model reads."""
     return label_counts(trees, getattr(state.config, "arcs", "basic"))
 
 
 def check_scheme(name: str, state: Any, labels: Counter[str], parsed: bool) -> None:
-    """Logs a warning where trees have labels that a model reads as ``dep`` and was not trained on.
+    """Logs a warning if trees have labels that were unknown in training, which the model reads as ``dep``.
 
     Args:
-        name: What the model is called in messages, such as its file.
+        name: Name of the model in messages, such as its file.
         state: Its :class:`RunState`.
-        labels: How many arcs of the trees have each label.
-        parsed: Whether a parser gave the trees.
+        labels: The number of arcs with each label.
+        parsed: Whether a parser made the trees.
 
     Raises:
         ValueError: If more than half of the arcs have such a label.
     """
     config, relations = state.config, state.relations
-    # Else training may have read them as dep, too: "ud" is for any scheme.
+    # With relations="ud" training may have read them as dep, too.
     by_trees = getattr(config, "relations", None) == "auto"
     if not (relations.used is not None or by_trees) or not getattr(config, "may_read_labels", True):
         return
@@ -328,25 +327,25 @@ def check_scheme(name: str, state: Any, labels: Counter[str], parsed: bool) -> N
     if relations.used is not None:
         scheme = f"such as {', '.join([*relations.learned, *relations.used][:3])}"
     if not parsed:
-        way = f"give trees with the labels of its training ({scheme}), or train on trees like these"
+        advice = f"give trees with the labels of its training ({scheme}), or train on trees like these"
     else:
-        way = f"name a parser with the labels of its training ({scheme}) as 'parser' (--parser), or "
+        advice = f"give a parser with the labels of its training ({scheme}) as 'parser' (--parser), or "
         keeps = getattr(config.spec.corpus, "keeps_trees", False) if hasattr(config, "spec") else False
         own = config.trees == "gold" and not keeps
-        way += "train on parsed trees" + (" (--set trees=parser)" if own else "")
-        way += " (rows without 'head' and 'deprel')" if keeps else ""
+        advice += "train on parsed trees" + (" (--set trees=parser)" if own else "")
+        advice += " (rows without 'head' and 'deprel')" if keeps else ""
     raise ValueError(
-        f"{name}: trees of another scheme than those of its training: {relations.note(labels)}; {way}"
+        f"{name}: the labels of the trees are not those of its training: {relations.note(labels)}; {advice}"
     )
 
 
 def save_task(
     path: str | os.PathLike[str], task: LearningTask, state: RunState, *, overwrite: bool = False
 ) -> None:
-    """Writes a trained task for :func:`load_task`, without what going on with its training would need.
+    """Writes a trained task for :func:`load_task`, without the state of the optimizer.
 
     Raises:
-        ValueError: If a file would be replaced that this has not written, and :obj:`overwrite` is not set.
+        ValueError: If another file would be replaced and :obj:`overwrite` is not set.
     """
     file = Path(path)
     check_replaced(file.parent, [file.name], [file.name] if _is_saved(file) else [], overwrite=overwrite)
@@ -354,7 +353,7 @@ def save_task(
 
 
 def _is_saved(path: Path) -> bool:
-    """Whether a file is a checkpoint of :func:`save_task`, and not of a run."""
+    """Whether a file was written by :func:`save_task`, rather than by a run."""
     try:
         return _read_archive(path).keys() == {"graphdep", "state_dict"}
     except (OSError, ValueError, AttributeError):
@@ -362,8 +361,8 @@ def _is_saved(path: Path) -> bool:
 
 
 def trained_setting(state: RunState, name: str) -> str:
-    """A setting; in place of ``"auto"`` the value that the files of the training have decided, by which those
-    of a prediction are read, however short they are.
+    """The value of a setting; for ``"auto"`` the value found in the training files, which files to predict
+    for may be too short to show.
     """
     value: str = getattr(state.config, name, "auto")
     if value == "auto":
@@ -372,11 +371,11 @@ def trained_setting(state: RunState, name: str) -> str:
 
 
 def _save(content: dict[str, Any], path: str | os.PathLike[str], *, typed: bool = False) -> None:
-    """Writes an archive whole or not at all; a full disk is an :class:`OSError` that names the file."""
+    """Writes an archive atomically; a full disk raises an :class:`OSError` that names the file."""
     with atomic_path(path, typed=typed) as temporary, open(temporary, "wb") as file:
         try:
             torch.save(content, file)
-        except RuntimeError as error:  # torch's own, of a position: why is in what it came from
+        except RuntimeError as error:  # torch names a position in the file; the cause is in the context
             reason = error.__context__
             while reason is not None and not isinstance(reason, (OSError, KeyboardInterrupt)):
                 reason = reason.__context__
@@ -384,13 +383,12 @@ def _save(content: dict[str, Any], path: str | os.PathLike[str], *, typed: bool 
 
 
 def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The content of a checkpoint of graphdep's, of the best one in a run's folder, or of a folder that a
-    model was saved to.
+    """The content of a checkpoint, of the best checkpoint in the folder of a run, or of an exported model
+    folder. No code in it is run.
 
     Raises:
         FileNotFoundError: If there is no such file.
-        ValueError: If it is damaged, holds anything but plain values and tensors, or is not graphdep's. No
-            code in it is run.
+        ValueError: If it is damaged, is not graphdep's, or has anything but plain values and tensors.
     """
     path = find_checkpoint(path)
     checkpoint = read_model_folder(path) if path.is_dir() else _read_archive(path)
@@ -400,11 +398,11 @@ def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def _check_parts(checkpoint: Any) -> None:
-    """Raises :class:`ValueError` if a part of a checkpoint is missing or of another kind."""
+    """Raises :class:`ValueError` if a part of a checkpoint is missing or has another type."""
     state = checkpoint.get("graphdep") if isinstance(checkpoint, dict) else None
     if not isinstance(state, dict) or not isinstance(checkpoint.get("state_dict"), dict):
         raise ValueError("not a checkpoint of graphdep")
-    # By shown(): a few bytes of nested lists can have a repr that no memory holds.
+    # shown(), since the repr of a few bytes of nested lists can exceed the memory.
     if (kind := state.get("format")) != CHECKPOINT_FORMAT:
         other = shown(kind) if isinstance(kind, str) else type(kind).__name__
         raise ValueError(f"a checkpoint of another version ({other}, not {CHECKPOINT_FORMAT!r})")
@@ -415,7 +413,7 @@ def _check_parts(checkpoint: Any) -> None:
             if not isinstance(state[key], types):
                 raise ValueError(f"{key!r} is {type(state[key]).__name__}")
         if not all(isinstance(text, str) for part in state["own_edges"].items() for text in part):
-            raise ValueError("'own_edges' must be texts by settings")
+            raise ValueError("'own_edges' must map texts to texts")
         _check_labels(state["labels"] or [])
 
 
@@ -423,7 +421,7 @@ def _read_archive(path: Path) -> Any:
     check_archive(path)
     try:
         return torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # a damaged file makes torch raise anything, from EOFError to KeyError
+    except Exception as error:  # torch raises anything from EOFError to KeyError for a damaged file
         reason = str(error).strip().splitlines()
         raise ValueError(
             f"{path}: not a checkpoint, or damaged ({reason[0][:120] if reason else error!r})"
@@ -431,58 +429,57 @@ def _read_archive(path: Path) -> Any:
 
 
 def _check_labels(labels: list[Any]) -> None:
-    """Raises :class:`ValueError` if they are no names of classes, or two of them are one as texts."""
+    """Raises :class:`ValueError` unless they are names of classes, all different as texts."""
     seen: dict[str, int] = {}
     for number, label in enumerate(labels):
         place = f"labels[{number}]"
         if type(label) not in (str, int, float, bool) or type(label) is not type(labels[0]):
             first = f" as 'labels[0]', {shown(labels[0])}" if number else ""
-            raise ValueError(
-                f"{place!r} must be a text, a number or a truth value{first} (got {shown(label)})"
-            )
+            raise ValueError(f"{place!r} must be a text, a number or a boolean{first} (got {shown(label)})")
         if isinstance(label, float) and not math.isfinite(label):
             raise ValueError(f"{place!r} must be finite (got {label!r})")
         if isinstance(label, str):
             check_name(place, label)
         first_with = seen.setdefault(str(label), number)
         if first_with != number:
-            raise ValueError(f"{place!r} is 'labels[{first_with}]' once more (got {shown(label)})")
+            raise ValueError(f"{place!r} repeats 'labels[{first_with}]' (got {shown(label)})")
 
 
 def _check_sizes(config: TrainConfig, weights: dict[str, Any]) -> None:
-    """Raises :class:`ValueError` if settings ask for more, which may fit no memory, than weights can be."""
+    """Raises :class:`ValueError` if sizes in the settings exceed those of the weights: a model of such sizes
+    might not fit the memory.
+    """
     sizes = {size for weight in weights.values() for size in getattr(weight, "shape", ())}
     for name, value in config.to_dict().items():
         if type(value) is not int or not name.endswith(("layers", "channels", "heads", "_dim")):
             continue
         if value > (len(weights) if name.endswith("layers") else max(4096, *sizes)):
-            raise ValueError(f"{name!r} is {value}, which its weights do not have")
+            raise ValueError(f"{name!r} is {value}, but the weights are smaller")
 
 
 def read_task(path: str | os.PathLike[str]) -> str:
-    """The name of the task that a checkpoint was trained on."""
+    """The name of a checkpoint's task."""
     return str(read_checkpoint(path)["graphdep"]["config"].get("task"))
 
 
 def load_task(
     path: str | os.PathLike[str], edges: str | BaseTransform | None = None
 ) -> tuple[LearningTask, RunState]:
-    """The trained task in a checkpoint, and what it was trained with.
+    """The trained task in a checkpoint, and its :class:`RunState`.
 
-    A checkpoint names its edges, holds no code, and nothing is imported for a name in it. Edges of your own
-    are known after :func:`graphdep.transforms.register_edges`, or are given as :obj:`edges`. They must do
-    what they did in training, of which the checkpoint has a digest.
+    A checkpoint has only the name of its edges; no code in it is run, and nothing it names is imported.
+    Register edges of your own (:func:`graphdep.transforms.register_edges`) or give them as :obj:`edges`. They
+    must have the digest in the checkpoint, which depends on their code, options and output.
 
     Args:
         path: ``best.ckpt`` or ``last.ckpt`` of a run.
-        edges: The edges that it was trained with, or their name, where the name in the checkpoint is not
-            known here. (default: :obj:`None`)
+        edges: The edges of the training, or their name, if the name in the checkpoint is unknown here.
+            (default: :obj:`None`)
 
     Raises:
         FileNotFoundError: If there is no such file.
-        UnknownEdgesError: If its edges are not known here; a :class:`ValueError` that says what to do.
-        ValueError: If it is no whole checkpoint of graphdep's, its parts do not fit together, or the edges
-            are not those of the training.
+        UnknownEdgesError: If its edges are unknown here, a :class:`ValueError`.
+        ValueError: If it is damaged or not graphdep's, or the edges are not those of the training.
     """
     checkpoint = read_checkpoint(path)
     with placed(os.fspath(path)):
@@ -499,29 +496,28 @@ def load_task(
     return task.eval(), state
 
 
-# The share of a loss by which it must be lower to fall: another order of examples changes its last digits.
+# A loss falls if it decreases by this share: the order of examples changes its last digits.
 _FALL = 1e-4
 
 
 class RunCheckpoint(Checkpoint):
-    """Keeps ``best.ckpt`` and ``last.ckpt`` of a run, and stops it when nothing gets better any more.
+    """Writes ``best.ckpt`` and ``last.ckpt`` of a run, and stops it when :obj:`patience` is used up.
 
-    Both are written after a validation, the best one first: whatever the moment of a kill, what
-    ``last.ckpt`` has not seen is done again in the same way. A run that ends removes ``last.ckpt`` where no
-    more epochs would go on from it.
+    Both are written after a validation, the best first: whenever a run is killed, it resumes from
+    ``last.ckpt`` and repeats the epochs after it exactly.
 
     Args:
         folder: Folder of the run.
-        state: What goes into each file beside the weights.
-        metric: Decides which epoch is the best; of equal ones the first.
-        patience: Stop after so many epochs without a better one; :obj:`None` for never. (default:
+        state: Content of the checkpoints besides weights.
+        metric: Metric for the best epoch; of equal epochs the first is the best.
+        patience: Stop after this many epochs without a better one; :obj:`None` for never. (default:
             :obj:`None`)
-        keep: ``"best"``, or ``"last"`` to take the last epoch for the best one. (default: ``"best"``)
-        floor: What no skill gets of :obj:`metric` on the validation split, after the first validation;
-            :obj:`None` where nobody knows. Epochs with exactly that score, as of a model that still gives all
-            words one label, do not count for :obj:`patience` while the training loss falls: of a small corpus
-            they are the first of many. (default: :obj:`None`)
-        val_every: After how many epochs each there is a validation. (default: :obj:`1`)
+        keep: ``"best"``, or ``"last"`` for the last epoch as ``best.ckpt``. (default: ``"best"``)
+        floor: Gives the score of no skill on the validation split, or :obj:`None` if there is none. Epochs
+            with exactly that score, such as the first ones on a small corpus, in which a model gives all
+            words one label, do not count for :obj:`patience` while the training loss falls. (default:
+            :obj:`None`)
+        val_every: Number of epochs between validations. (default: :obj:`1`)
     """
 
     def __init__(
@@ -539,9 +535,9 @@ class RunCheckpoint(Checkpoint):
         self.val_every = val_every
         self.best_epoch = self.epochs = self.waited = 0
         self.lowest_loss = math.inf
-        self._no_skill: tuple[float | None, ...] = ()  # the floor, once it was asked for
+        self._no_skill: tuple[float | None, ...] = ()  # the floor, once computed
         self.best_scores: dict[str, float] = {}
-        self.best_outputs: Outputs = ()  # of the validation split, where this process has seen that epoch
+        self.best_outputs: Outputs = ()  # on the validation split, if this process ran that epoch
         self.seconds: list[float] = []
         self.val_seconds: list[float] = []
         self._start = 0.0
@@ -555,12 +551,12 @@ class RunCheckpoint(Checkpoint):
         return self.folder / "last.ckpt"
 
     def keeps(self, value: float) -> bool:
-        """Whether an epoch with that validation score becomes the one of ``best.ckpt``."""
+        """Whether an epoch with this validation score becomes ``best.ckpt``."""
         return self.keep == "last" or self.metric.is_better(value, self.best)
 
     @property
     def stopped_early(self) -> bool:
-        """Whether patience has come to its end."""
+        """Whether patience is used up."""
         return self.patience is not None and self.waited >= self.patience
 
     def state_dict(self) -> dict[str, Any]:
@@ -577,7 +573,7 @@ class RunCheckpoint(Checkpoint):
         checkpoint["graphdep"] = self.state.state_dict() | {"scores": self.best_scores, "epoch": self.epochs}
 
     def on_train_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        self._stop_if_done(trainer)  # a run that was killed between its last epoch and its end
+        self._stop_if_done(trainer)  # the run may have been killed after its last epoch
 
     def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         self._start = time.perf_counter()
@@ -596,7 +592,7 @@ class RunCheckpoint(Checkpoint):
         return self._start - start
 
     def validated(self, trainer: L.Trainer) -> bool:
-        """Whether the epoch that ends has had its validation."""
+        """Whether the current epoch is validated."""
         return (trainer.current_epoch + 1) % self.val_every == 0
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
@@ -608,14 +604,14 @@ class RunCheckpoint(Checkpoint):
         self._wait(value, float(trainer.callback_metrics["train_loss"]), cast(LearningTask, pl_module))
         if self.keeps(value):
             self.best, self.best_epoch, self.best_scores = value, self.epochs, scores
-            alone = trainer.world_size == 1  # else they stand in another order
+            alone = trainer.world_size == 1  # several processes order examples differently
             self.best_outputs = cast(LearningTask, pl_module).val_outputs if alone else ()
             trainer.save_checkpoint(self.best_path)
         trainer.save_checkpoint(self.last_path)
         self._stop_if_done(trainer)
 
     def _wait(self, value: float, loss: float, task: LearningTask) -> None:
-        """Counts the epochs for patience."""
+        """Counts epochs for patience."""
         falls = loss < (1 - _FALL) * self.lowest_loss
         self.lowest_loss = min(loss, self.lowest_loss)
         if self.keeps(value):

@@ -1,4 +1,4 @@
-"""Settings of encoders, from scratch and pretrained."""
+"""Settings of encoders, trained from scratch or pretrained."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ SCRATCH_ENCODERS: Mapping[str, bool] = MappingProxyType(
 )
 """Encoders by name, and whether each reads edges."""
 OF_WORDS = ("word-average", "lstm", "bilstm", "bilstm-deep", "bigru")
-"""Those that read no tree."""
+"""Encoders that do not read trees."""
 CONVS = ("lisa", "gate", "g2g")
-"""Transformers whose attention is that of another paper."""
+"""Transformers with the attention of other papers."""
 HEADED = ("transformer", *CONVS, "tree-transformer")
-"""Those whose heads share the channels."""
+"""Encoders with attention heads."""
 
 
 ADDING_NODES = ("dam", "constituents")
-"""Edges of the library that bring nodes of relations or phrases."""
-# Which settings only some models read.
+"""Edge presets that add nodes of relations or phrases."""
+# Settings that only some models read.
 _OF_PIECES = ("pieces", "max_length", "batch_pieces")
 _OF_TERMS = ("relation_terms", "relation_start")
 _OF_SIZES = ("hidden_channels", "num_layers", "heads", "ff_channels")
@@ -56,52 +56,49 @@ class NodeConfig(TrainConfig):
     """Settings of runs whose edges may add nodes of relations or phrases, or read enhanced graphs.
 
     Args:
-        **settings: Those of :class:`TrainConfig`, and those of the nodes and of what they are made of.
+        **settings: The settings of :class:`TrainConfig`, and those of graphs and added nodes.
     """
 
     arcs: str = setting(
         "basic",
-        "Arcs that edges dam, own-arcs and those of your own read: of the basic tree, of an enhanced graph, "
-        "or own, the 'edges' of rows.",
+        "Arcs that edges dam, own-arcs and your own edges read: those of the basic tree, of an enhanced "
+        "graph, or own, the 'edges' of rows.",
         choices=ARCS,
         defines=True,
     )
     engine: str = setting("rules", "Engine that makes the enhanced graphs.", choices=ENGINES, defines=True)
     relation_min_freq: int = setting(
         5,
-        "Of arcs of enhanced graphs: labels that fewer arcs of the training have are read as their part "
-        "before a colon.",
+        "Labels of enhanced graphs with fewer arcs in training are read as their part before ':'.",
         published=True,
     )
     constituents: bool = setting(
         False,
-        "Edges of your own read constituents, which the parser has to give; those of presets know it.",
+        "Parse constituents for your own edges; presets that need them request them.",
         defines=True,
     )
     links: str = setting(
         "both",
-        "Of edges dam and constituents: which of a word and its relation or phrase node reads the other.",
+        "Edges dam and constituents: direction between a word and its relation or phrase nodes.",
         choices=("both", "to_word", "to_relation", "none"),
         defines=True,
     )
     cls_links: bool = setting(
         True,
-        "Of edges dam and constituents: [CLS], or ROOT in an encoder from scratch, and added nodes see one "
-        "another.",
+        "Edges dam and constituents: [CLS] (ROOT in an encoder from scratch) and added nodes attend to each "
+        "other.",
         defines=True,
     )
     relation_links: bool = setting(
-        False, "Of edges dam: relation nodes of one word see one another.", defines=True
+        False, "Edges dam: relation nodes of a word attend to each other.", defines=True
     )
     relation_position: str = setting(
         "sequence",
-        "Of edges dam and constituents: positions of added nodes; with none they have no segment either.",
+        "Edges dam and constituents: positions of added nodes; none also removes their segments.",
         choices=("sequence", "dependent", "zero", "none"),
         defines=True,
     )
-    type_embedding: bool = setting(
-        True, "Added nodes share a vector that tells them from words.", defines=True
-    )
+    type_embedding: bool = setting(True, "Add a shared type vector to added nodes.", defines=True)
 
     def check(self) -> None:
         super().check()
@@ -109,13 +106,13 @@ class NodeConfig(TrainConfig):
             self.check_read(*reader)
 
     def _readers(self) -> Iterator[tuple[tuple[str, ...], str, bool]]:
-        """Settings, what reads them, and whether that is there."""
+        """Settings, what reads them, and whether these settings have such a reader."""
         own = self.edges is not None and is_own(self.edges)
         dam, nodes = self.edges == "dam", self.edges in ADDING_NODES
         yield _OF_NODES, "edges='dam' or 'constituents'", nodes
         yield ("type_embedding",), "edges dam, constituents or of your own", nodes or own
         yield ("relation_links",), "edges='dam'", dam
-        yield ("constituents",), "edges of your own (those of the presets know what they read)", own
+        yield ("constituents",), "edges of your own (presets request what they read)", own
         of_arcs = (dam or own or self.edges == "own-arcs") and self.trees in ("parser", "gold")
         yield ("arcs",), "edges dam, own-arcs or of your own, on the parser's trees", of_arcs
         yield ("engine",), "arcs of an enhanced graph", self.arcs not in ("basic", "own")
@@ -138,35 +135,35 @@ class NodeConfig(TrainConfig):
 
 
 class PretrainedConfig(NodeConfig):
-    """Settings of runs whose encoder may be a pretrained one.
+    """Settings of runs whose encoder may be pretrained.
 
     Args:
-        **settings: Those of :class:`NodeConfig`, and ``freeze_layers``, ``head_lr``, ``layer_decay`` and
-            ``floor_frozen``.
+        **settings: The settings of :class:`NodeConfig`, and ``freeze_layers``, ``head_lr``, ``layer_decay``
+            and ``floor_frozen``.
     """
 
     freeze_layers: int = setting(
-        0, "Lower layers that are not trained, the embeddings with them; 0 for none.", defines=True
+        0, "Number of lowest layers to freeze, together with the embeddings; 0 for none.", defines=True
     )
     head_lr: float | None = setting(
         None,
-        "Learning rate of all that stands on a pretrained encoder; none for lr.",
+        "Learning rate of the head and of parameters added to a pretrained encoder; none for lr.",
         above=0,
         published=True,
     )
     layer_decay: float = setting(
-        1.0, "Factor of the learning rate from one layer to the layer below.", above=0, published=True
+        1.0, "Factor of the learning rate from a layer to the one below.", above=0, published=True
     )
     floor_frozen: bool = setting(
         True,
-        "Score the encoder before it is trained, as a floor beside that of no skill. It reads each text of "
-        "the scored splits once, and at most 10,000 training examples of sentences, 20,000 of words and "
-        "spans. A row that does not pass it is called untrained under the table.",
+        "Also score the untrained pretrained encoder, as a floor. It encodes the texts of the scored splits, "
+        "and at most 10,000 training examples of sentences or 20,000 of words and spans. Tables mark rows "
+        "that are no better as UNTRAINED.",
     )
 
     any_encoder: ClassVar[bool] = True
     from_scratch_name: ClassVar[str] = "an encoder that is trained from scratch"
-    """What messages call an encoder that is not pretrained."""
+    """Description of an encoder that is not pretrained, in messages."""
 
     @property
     def pretrained(self) -> bool:
@@ -177,121 +174,124 @@ class PretrainedConfig(NodeConfig):
         self._check_encoder()
 
     def _check_encoder(self) -> None:
-        """Raises :class:`ValueError` where the encoder is of the other kind."""
+        """Raises :class:`ValueError` if settings are for the other kind of encoder."""
         self.check_read(("freeze_layers", "layer_decay", "head_lr"), "a pretrained encoder", self.pretrained)
         self.check_read(("vectors",), self.from_scratch_name, not self.pretrained)
 
 
 class EncoderConfig(PretrainedConfig):
     """Settings of runs whose encoder is trained from scratch
-    (:func:`~graphdep.training.build.build_encoder`), or pretrained with syntax added to it
+    (:func:`~graphdep.training.build.build_encoder`), or pretrained with added syntax
     (:func:`~graphdep.training.build.add_syntax`).
 
     Args:
-        **settings: Those of :class:`PretrainedConfig`, and those of both kinds of encoders.
+        **settings: The settings of :class:`PretrainedConfig`, and those of both kinds of encoders.
     """
 
     # an encoder that is trained from scratch
     vocab_from: str = setting(
         "train",
-        "Words that have a vector of their own: those of train, or with vectors also those of the other "
-        "splits that the file of vectors has.",
+        "Words in the vocabulary: those of the training split, or with vectors also words of the other "
+        "splits that are in the file of vectors.",
         choices=("train", "vectors"),
     )
-    directions: bool = setting(True, "Tell a relation from its inverse.", defines=True)
+    directions: bool = setting(True, "Distinguish a relation from its inverse.", defines=True)
     window: int = setting(
         0,
-        "Words on either side of a word that encoder word-average takes the mean of, as well.",
+        "Words on either side that encoder word-average includes in the mean.",
         defines=True,
     )
     dependent_places: int = setting(
         6,
-        "Places of dependents on either side that have a matrix of their own in encoder dt-rnn.",
+        "Positions of dependents on either side with separate matrices in encoder dt-rnn.",
         defines=True,
     )
     places_from: str = setting(
         "governor",
-        "Places of dependents in encoder dt-rnn are counted from the governor, or from the left.",
+        "Count positions of dependents in encoder dt-rnn from the governor or from the left.",
         choices=("governor", "left"),
         defines=True,
     )
     relation_dim: int = setting(30, "Size of relation vectors.", published=True)
     relation_attention: bool = setting(
-        True, "Use the labels of edges in attention scores; otherwise plain self-attention.", defines=True
+        True, "Use the types of edges in attention; otherwise plain self-attention.", defines=True
     )
     gate: str | None = setting(
         "sigmoid",
-        "Gate of relation scores; none for no gate.",
+        "Gate of relation scores, or none.",
         choices=(None, "sigmoid", "tanh"),
         defines=True,
     )
-    gate_state: str = setting("query", "State that opens the gate.", choices=("query", "key"), defines=True)
+    gate_state: str = setting(
+        "query", "State that the gate is computed from.", choices=("query", "key"), defines=True
+    )
     untyped: str = setting(
         "keep",
-        "Scores of pairs without a relation stay as they are (keep) or go through the gate.",
+        "Scores of pairs without a relation: keep them, or apply the gate.",
         choices=("keep", "gate"),
         defines=True,
     )
     start: str = setting(
         "random",
-        "Initial relation vectors of an encoder that is trained from scratch; torch: as in PyTorch's layers.",
+        "Initialization of relation vectors in an encoder that is trained from scratch; torch: PyTorch's "
+        "default.",
         choices=("random", "torch"),
         defines=True,
     )
     embedding_scale: bool = setting(
-        False, "Multiply word vectors by the root of hidden_channels, in encoder transformer.", published=True
+        False, "Multiply word vectors by sqrt(hidden_channels) in encoder transformer.", published=True
     )
     level_embedding: bool = setting(True, "Embed the depth of a word in the tree.", defines=True)
     # a pretrained encoder
     relation_terms: str = setting(
         "score",
-        "Relation attention of a pretrained encoder: DT's score and gate, or Graph2Graph's key-value.",
+        "Relation attention in a pretrained encoder: DT's score and gate, or Graph2Graph's key-value.",
         choices=("score", "key-value"),
         defines=True,
     )
     relation_start: str = setting(
         "unchanged",
-        "Initial relation parameters of a pretrained encoder: unchanged leaves its function as it is where "
-        "the method allows that.",
+        "Initialization of relation parameters in a pretrained encoder; unchanged preserves its outputs if "
+        "the method allows it.",
         choices=("unchanged", "random"),
         defines=True,
     )
     scaling: str = setting(
         "paper",
-        "Relation keys are scaled as in Graph2Graph's paper, or not, as in its code.",
+        "Scale relation keys as in the paper of Graph2Graph, or not, as in its code.",
         choices=("paper", "code"),
         defines=True,
     )
     pieces: str | None = setting(
         None,
-        "Pieces that stand for a word in edges; none for the edges' own choice.",
+        "Word pieces that edges of words connect; none for the edges' default.",
         choices=(None, "first", "all"),
         defines=True,
     )
     windows: str = setting(
         "own",
-        "In layers of a pretrained encoder that see only the places around a word: own keeps to them, "
-        "dropped takes all edges there, too.",
+        "Local attention layers of a pretrained encoder: own restricts edges to their windows, dropped uses "
+        "all edges.",
         choices=("own", "dropped"),
         defines=True,
     )
     max_length: int = setting(
         128,
-        "Pieces of an example at most, for a pretrained encoder.",
-        least=5,  # [CLS], a piece of each of two sentences, two [SEP]
+        "Longest example in word pieces, for a pretrained encoder.",
+        least=5,  # [CLS], one piece of each of two sentences, two [SEP]
         published=True,
         free=True,
     )
     batch_pieces: int = setting(
         4096,
-        "Pieces of a batch of a pretrained encoder at most, which bounds the memory of fine-tuning: a batch "
-        "with long examples ends before it has more. Batches of 32 examples of 128 pieces are never cut.",
+        "Largest number of word pieces per batch, for a pretrained encoder, which bounds the memory of "
+        "fine-tuning: batches of long examples have fewer. 4,096 are 32 examples of 128 pieces.",
         free=True,
     )
 
     @property
     def reads_labels(self) -> bool:
-        # Relation scores over edges that have no types get those of paths.
+        # Edges without types get those of tree paths for relation scores.
         return super().reads_labels or self.relation_attention
 
     @property
@@ -303,19 +303,19 @@ class EncoderConfig(PretrainedConfig):
         return {**options, "max_length": self.max_length} if self.pretrained else options
 
     def data_settings(self) -> dict[str, Any]:
-        # The encoder's tokenizer cuts words into pieces.
+        # The tokenizer belongs to the encoder.
         own = {"encoder": self.encoder} if self.pretrained else self.vocab_options
         return super().data_settings() | own
 
     @property
     def vocab_options(self) -> dict[str, Any]:
-        """Arguments of a dataset for the words that it gives a vocabulary."""
+        """Arguments of a dataset for its vocabulary."""
         if self.vocab_from == "train":
             return {}
         return {"vocab_from": self.vocab_from, "vectors": self.vectors}
 
     def _check_encoder(self) -> None:
-        # A name that is no encoder of ours could be any folder's: only some models take one.
+        # Any other name could be that of a folder, which only some models take.
         own = resolve_model(self.model, self.models).overrides.get("encoder")
         if self.pretrained and own in (None, *self.encoders):
             raise ValueError(
@@ -324,7 +324,7 @@ class EncoderConfig(PretrainedConfig):
             )
         if not self.pretrained and own not in (None, *self.encoders):
             raise ValueError(
-                f"model {self.model!r} stands on a pretrained encoder: 'encoder' must be its name or folder "
+                f"model {self.model!r} needs a pretrained encoder: 'encoder' must be its name or folder "
                 f"(got {self.encoder!r})"
             )
         super()._check_encoder()
@@ -332,11 +332,11 @@ class EncoderConfig(PretrainedConfig):
     def check(self) -> None:
         if self.encoder == "bilstm-labels" and not self.labels:
             raise ValueError(
-                "'labels' cannot be False for encoder='bilstm-labels', which without them is 'bilstm-deep'"
+                "'labels' cannot be False for encoder='bilstm-labels': use encoder='bilstm-deep'"
             )
         super().check()
         if self.vocab_from == "vectors" and self.vectors is None:
-            raise ValueError("'vocab_from' cannot be 'vectors': there is no file of 'vectors' (got None)")
+            raise ValueError("'vocab_from' cannot be 'vectors' without a file of 'vectors'")
         if self.pretrained and self.level_embedding:
             raise ValueError(f"'level_embedding' is for encoder='transformer' (got encoder={self.encoder!r})")
         if self.encoder in CONVS and self.relation_attention:
@@ -372,29 +372,29 @@ class EncoderConfig(PretrainedConfig):
 
 
 class WordConfig(EncoderConfig):
-    """Settings of runs whose model reads states of words: two layers of 128 channels, Adam at 1e-3, gradients
-    clipped at 1, at most 20 epochs.
+    """Settings of runs whose model reads states of words. Defaults: two layers of 128 channels, Adam with
+    a learning rate of 1e-3, gradients clipped at 1, at most 20 epochs.
 
     Args:
-        **settings: Those of :class:`EncoderConfig`, and ``limit_eval``.
+        **settings: The settings of :class:`EncoderConfig`, ``limit_eval`` and ``word_state``.
     """
 
     limit_eval: int | None = setting(
         None,
-        "Validate and test on so many examples each at most, spread evenly over their splits, the same for "
-        "every seed; all are read and parsed.",
+        "Largest number of validation and of test examples, spread evenly over the splits, the same for "
+        "every seed; all examples are still parsed.",
         panel=DATA,
         free=True,
     )
     word_state: str = setting(
         "first",
-        "Pieces of a word, of a pretrained encoder, that are its state.",
+        "State of a word in a pretrained encoder: that of its first piece, or the mean of its pieces.",
         choices=("first", "mean"),
         defines=True,
     )
     edges: str | None = "dt"
     max_distance: int = 2
-    min_freq: int = setting(2, "Words seen less often are unknown, as some of the training split have to be.")
+    min_freq: int = setting(2, "Rarer words are unknown; the unknown word is trained on them.")
     max_epochs: int = 20
     patience: int | None = 5
     batch_size: int = 32
@@ -408,20 +408,19 @@ class WordConfig(EncoderConfig):
     ff_channels: int = 256
     dropout: float = 0.1
     max_length: int = setting(
-        256, "Pieces of a sentence at most, for a pretrained encoder; words beyond are wrong."
+        256, "Longest sentence in word pieces, for a pretrained encoder; words beyond count as wrong."
     )
 
     encoders: ClassVar[Mapping[str, bool]] = SCRATCH_ENCODERS
     of_words: ClassVar[tuple[str, ...]] = OF_WORDS
     headed: ClassVar[tuple[str, ...]] = HEADED
     corpus_options: ClassVar[Mapping[str, str]] = MappingProxyType({})
-    """Settings that only some corpora take, and what these call them; at :obj:`None` a corpus has its own
-    default.
+    """Settings that only some corpora have, by the names of the datasets' options; :obj:`None` is the default
+    of the corpus.
     """
 
     @property
     def marked(self) -> bool:
-        """Whether words of an example are marked."""
         return True
 
     @property
@@ -454,8 +453,8 @@ class WordConfig(EncoderConfig):
         yield ("word_state",), "a pretrained encoder", self.pretrained
 
 
-# As BERT is fine-tuned, but for warm-up and decay, which are a matter of steps (warmup_steps). What is new
-# has a rate of its own, since at BERT's it would stay where it starts: zeros, mostly.
+# BERT's fine-tuning without warm-up and decay (warmup_steps). New parameters have a higher rate: at BERT's
+# they would stay near their initial values, mostly zeros.
 _FINE_TUNING: dict[str, object] = {
     "encoder": "bert-base-uncased",
     "optimizer": "adamw",
@@ -492,55 +491,53 @@ def _bert_dam(
 PRETRAINED_MODELS: Mapping[str, ModelPreset] = {
     "bert": _bert("the pretrained encoder alone"),
     "bert-dt": _bert_dt(
-        "DT on it, without levels: relation scores whose gate (tanh, as the text says) reads the query "
-        "(Eq. 3) and starts closed"
+        "DT in a pretrained encoder, without level embedding: relation scores with a tanh gate (text of the "
+        "paper) of the query (Eq. 3), initially closed"
     ),
     "bert-dt-text": _bert_dt(
-        "DT on it whose gate reads the key word's state: one sentence of the text", gate_state="key"
+        "bert-dt with the gate of the key word's state, as in one sentence of the text", gate_state="key"
     ),
     "bert-dt-sigmoid": _bert_dt(
-        "DT on it with the sigmoid of Eq. 3: related pairs start at half their score", gate="sigmoid"
+        "bert-dt with the sigmoid gate of Eq. 3: related pairs start with half their score", gate="sigmoid"
     ),
-    "bert-dt-lr": _bert_dt("DT on it without gate: relation scores are added", gate=None),
-    "bert-g2g": _bert_g2g("Graph2Graph on it: relation keys and values, scaled as in the paper"),
-    "bert-g2g-code": _bert_g2g("Graph2Graph on it, relation keys not scaled, as in its code", scaling="code"),
+    "bert-dt-lr": _bert_dt("bert-dt without gate: relation scores are added", gate=None),
+    "bert-g2g": _bert_g2g(
+        "Graph2Graph in a pretrained encoder: relation keys and values, scaled as in the paper"
+    ),
+    "bert-g2g-code": _bert_g2g("bert-g2g with unscaled relation keys, as in its code", scaling="code"),
     "bert-g2g-start": _bert_g2g(
-        "Graph2Graph on it whose relation vectors start at random, as published", relation_start="random"
+        "bert-g2g with random initial relation vectors, as published", relation_start="random"
     ),
-    "bert-dra": _bert("DRA's edges on it, and all of [CLS] and [SEP]", "dra"),
-    "bert-sia": _bert("SIA's edges on it, in all layers", "sia"),
+    "bert-dra": _bert("a pretrained encoder over DRA's edges and all edges of [CLS] and [SEP]", "dra"),
+    "bert-sia": _bert("a pretrained encoder over SIA's edges in all layers", "sia"),
     "bert-dam": _bert_dam(
-        "DAM on it: a node for each arc (of the enhanced++ graph by pybart; bert-dam-ud: by our rules; "
-        "bert-dam-basic: of the other rows' trees)"
+        "DAM in a pretrained encoder: a node per arc of the enhanced++ graph by pybart (bert-dam-ud: by our "
+        "rules; bert-dam-basic: of the tree)"
     ),
-    "bert-dam-ud": _bert_dam(
-        "DAM on the enhanced++ graph by graphdep's own rules, without another package", engine="rules"
-    ),
-    "bert-dam-basic": _bert_dam("DAM on the basic tree", arcs="basic"),
+    "bert-dam-ud": _bert_dam("bert-dam on the enhanced++ graph by graphdep's rules", engine="rules"),
+    "bert-dam-basic": _bert_dam("bert-dam on the basic tree", arcs="basic"),
     "bert-dam-basic-nopos": _bert_dam(
-        "DAM on the basic tree, its relation nodes without position and segment (section 3.3)",
+        "bert-dam on the basic tree, relation nodes without position and segment (section 3.3)",
         arcs="basic",
         relation_position="none",
     ),
-    "bert-dam-enhanced": _bert_dam("DAM on the enhanced graph, without what ++ adds", arcs="enhanced"),
-    "bert-dam-untyped": _bert_dam(
-        "DAM without the vector that all relation nodes share", type_embedding=False
-    ),
+    "bert-dam-enhanced": _bert_dam("bert-dam on the enhanced graph instead of enhanced++", arcs="enhanced"),
+    "bert-dam-untyped": _bert_dam("bert-dam without the type vector of relation nodes", type_embedding=False),
     "bert-dam-nopos": _bert_dam(
-        "DAM whose relation nodes have no position and no segment: label and type alone (section 3.3)",
+        "bert-dam with relation nodes without position and segment: label and type only (section 3.3)",
         relation_position="none",
     ),
-    "bert-dam-nocls": _bert_dam("DAM whose [CLS] and relation nodes do not see one another", cls_links=False),
-    "bert-dam-to-word": _bert_dam("DAM whose words read relations and not the other way", links="to_word"),
+    "bert-dam-nocls": _bert_dam("bert-dam without edges between [CLS] and relation nodes", cls_links=False),
+    "bert-dam-to-word": _bert_dam("bert-dam with edges from relations to words only", links="to_word"),
     "bert-dam-to-relation": _bert_dam(
-        "DAM whose relations read words and not the other way", links="to_relation"
+        "bert-dam with edges from words to relations only", links="to_relation"
     ),
-    "bert-dam-self": _bert_dam("DAM whose words and relations do not see one another", links="none"),
-    "bert-dam-linked": _bert_dam("DAM whose relation nodes of one word see one another", relation_links=True),
-    "bert-dam-pieces": _bert_dam("DAM in which all pieces stand for a word", pieces="all"),
-    "bert-constituents": _bert("as DAM with a node for each constituent of the parse", "constituents"),
+    "bert-dam-self": _bert_dam("bert-dam without edges between words and relations", links="none"),
+    "bert-dam-linked": _bert_dam("bert-dam with edges between the relations of a word", relation_links=True),
+    "bert-dam-pieces": _bert_dam("bert-dam with edges of all pieces of a word", pieces="all"),
+    "bert-constituents": _bert("as bert-dam, but with a node per constituent of the parse", "constituents"),
 }
-"""Models of every family whose encoder may be a pretrained one; their names begin with ``bert``."""
+"""Models of every family with a pretrained encoder; their names begin with ``bert``."""
 
 
 _PLAIN: dict[str, object] = {"relation_attention": False, "level_embedding": False}
@@ -559,81 +556,81 @@ def _baseline(summary: str, encoder: str, **overrides: object) -> ModelPreset:
 
 
 WORD_MODELS: Mapping[str, ModelPreset] = {
-    "transformer": _plain("no syntax: every word sees every other", "transformer"),
+    "transformer": _plain("no syntax: all words attend to each other", "transformer"),
     "transformer-nopos": _plain(
-        "no syntax and no positions: a sentence is a bag of words", "transformer", position_embedding=False
+        "no syntax and no positions: a bag of words", "transformer", position_embedding=False
     ),
     "transformer-wide": _plain(
-        "the Transformer with a wider feed-forward layer: with it and 128 channels, as many parameters as DT",
+        "the Transformer with a wider feed-forward layer: as many parameters as DT with 128 channels",
         "transformer",
         ff_channels=394,
     ),
     "transformer-relative": _plain(
-        "no syntax: keys and values for the distance between two words, and no other positions",
+        "no syntax: keys and values of the distance between two words instead of positions",
         "relative",
         encoder="g2g",
         position_embedding=False,
     ),
-    "dt": _row("Dependency-Transformer: pairs of words are typed by their path in the tree", "dt"),
+    "dt": _row("Dependency-Transformer: pairs of words have the type of their path in the tree", "dt"),
     "dt-nopos": _row("DT without position embedding", "dt", position_embedding=False),
     "dt-nolevel": _row("DT without level embedding", "dt", level_embedding=False),
     "dt-nolevel-nopos": _row(
         "DT without level and position embedding", "dt", level_embedding=False, position_embedding=False
     ),
-    "dt-torch": _row("DT whose relations start where PyTorch's own layers do: wider", "dt", start="torch"),
-    "dt-untyped": _row(
-        "DT as Eq. 2-3 are written: its gate acts on pairs without a relation, too", "dt", untyped="gate"
+    "dt-torch": _row(
+        "DT with PyTorch's default initialization of relations, which is wider", "dt", start="torch"
     ),
-    "dt-related": _row("DT that attends to related pairs only", "dt-related"),
-    "tree": _plain("a word sees its governor, its dependents and itself", "tree"),
+    "dt-untyped": _row(
+        "DT as in Eq. 2-3: the gate also acts on pairs without a relation", "dt", untyped="gate"
+    ),
+    "dt-related": _row("DT with attention to related pairs only", "dt-related"),
+    "tree": _plain("a word attends to its governor, its dependents and itself", "tree"),
     "tree-nopos": _plain(
-        "a word sees its governor, its dependents and itself, and has no position",
+        "a word attends to its governor, its dependents and itself; no positions",
         "tree",
         position_embedding=False,
     ),
     "dra": _plain(
-        "DRA: a word sees its dependents and itself, and has no position", "dra", position_embedding=False
+        "DRA: a word attends to its dependents and itself; no positions", "dra", position_embedding=False
     ),
-    "sia": _plain("SIA: a word sees its ancestors, and words of small depth one another", "sia"),
+    "sia": _plain("SIA: a word attends to its ancestors, and words of small depth to each other", "sia"),
     "lisa": _plain(
-        "LISA: in one layer, one head sees the governor alone, which is given",
+        "LISA: one head of one layer attends only to the given governor",
         "lisa-complete",
         encoder="lisa",
     ),
     "gate": _plain(
-        "GATE: a word sees those at most two arcs away, the nearer the more", "gate", encoder="gate"
+        "GATE: a word attends to words at most two arcs away, more to nearer ones", "gate", encoder="gate"
     ),
     "g2g": _plain("Graph2Graph: keys and values of the arc between two words", "g2g", encoder="g2g"),
     "g2g-nopos": _plain(
         "Graph2Graph without position embedding", "g2g", encoder="g2g", position_embedding=False
     ),
-    "dam": _plain("DAM: words see one another, and a node for each arc that has its label", "dam"),
-    "constituents": _plain(
-        "as DAM with a node for each constituent, which sees its words and is seen by them", "constituents"
-    ),
+    "dam": _plain("DAM: words attend to each other and to a node per arc, which has its label", "dam"),
+    "constituents": _plain("as DAM, but with a node per constituent, linked with its words", "constituents"),
     "same-constituent": _plain(
-        "a word sees those that are in a small constituent with it, without nodes", "same-constituent"
+        "a word attends to the words of its small constituents; no added nodes", "same-constituent"
     ),
     "bilstm": _baseline("LSTM over the words in both directions", "bilstm"),
     "bilstm-deep": _baseline(
-        "two layers of it, with about as many weights as the Transformer", "bilstm-deep"
+        "BiLSTM with two layers, with about as many weights as the Transformer", "bilstm-deep"
     ),
     "bilstm-labels": _baseline(
-        "as bilstm-deep, with the label of each word's arc beside the word and no arcs", "bilstm-labels"
+        "bilstm-deep that also reads the label of each word's arc, but no arcs", "bilstm-labels"
     ),
     "bigru": _baseline("GRU over the words in both directions", "bigru"),
-    "lstm": _baseline("LSTM over the words, which has not read what follows", "lstm"),
-    "tree-lstm": _baseline("child-sum Tree-LSTM: a word with all that depends on it", "tree-lstm"),
+    "lstm": _baseline("LSTM over the words from left to right", "lstm"),
+    "tree-lstm": _baseline("child-sum Tree-LSTM: the subtree of each word", "tree-lstm"),
     "bitree-lstm": _baseline("Tree-LSTM up and down the tree", "bitree-lstm"),
     "tree-transformer": _baseline(
-        "simplified Tree-Transformer: a word with all that depends on it", "tree-transformer"
+        "simplified Tree-Transformer: the subtree of each word", "tree-transformer"
     ),
     "dt-rnn": _baseline(
-        "DT-RNN: a word with all that depends on it, by a matrix for each place of a dependent", "dt-rnn"
+        "DT-RNN: the subtree of each word, with a matrix per position of a dependent", "dt-rnn"
     ),
-    "word-average": _baseline("the word alone, without any other", "word-average"),
-    "window": _baseline("the mean over the word and two on either side", "word-average", window=2),
-    # on a pretrained encoder
+    "word-average": _baseline("the word alone", "word-average"),
+    "window": _baseline("the mean over the word and two words on either side", "word-average", window=2),
+    # in a pretrained encoder
     **PRETRAINED_MODELS,
 }
-"""Models that give a state for each word, all of them on the parser's trees."""
+"""Models with a state per word, all on the parser's trees."""

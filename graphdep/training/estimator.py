@@ -1,4 +1,4 @@
-"""What estimators share: a trained model that answers for texts."""
+"""Base classes of estimators and predictors."""
 
 from __future__ import annotations
 
@@ -53,19 +53,20 @@ from graphdep.training.learning_task import graphs_of
 from graphdep.training.run import run_folder, train_model
 from graphdep.training.task import family_of
 from graphdep.training.trainer import METRICS, read_metrics
-from graphdep.transforms.presets import as_given, name_of
+from graphdep.transforms.presets import edges_of_name, name_of
 
 T = TypeVar("T")
-# Of nodes in a batch at most: without syntax every word sees every other.
+# Most pairs of nodes in a batch: without syntax every word attends to every other.
 BATCH_PAIRS = 2**22
 
 
 def batches_by_size(sizes: Sequence[int], batch_size: int) -> list[list[int]]:
-    """Numbers of examples of like size, the largest first: where memory runs out, it does so at once.
+    """Batches of examples of similar size, as numbers of examples; the largest first, so that memory runs out
+    at once if at all.
 
     Args:
-        sizes: The nodes of each example.
-        batch_size: Examples a batch at most; fewer where they are large.
+        sizes: The number of nodes of each example.
+        batch_size: Largest number of examples per batch; fewer if they are large.
     """
     batches: list[list[int]] = []
     pairs = 0
@@ -80,39 +81,39 @@ def batches_by_size(sizes: Sequence[int], batch_size: int) -> list[list[int]]:
 
 
 def check_learnable(name: str, labels: Iterable[Any]) -> None:
-    """Raises :class:`ValueError` if there is one label alone."""
+    """Raises :class:`ValueError` if there are fewer than two labels."""
     if len(found := {*labels}) < 2:
         raise ValueError(f"{name!r} must have at least two labels (got {sorted(found)})")
 
 
 def check_different(name: str, examples: Iterable[Any]) -> None:
-    """Raises :class:`ValueError` if all examples are the same: none could validate what the others teach."""
+    """Raises :class:`ValueError` if all examples are the same."""
     if len({*examples}) < 2:
-        raise ValueError(f"{name!r} must be at least two different ones, one of them to validate")
+        raise ValueError(f"{name!r} must have at least two different examples, one for validation")
 
 
 def check_batch_size(batch_size: Any) -> None:
-    """Raises :class:`ValueError` if it is no whole number above 0, or too large a one."""
+    """Raises :class:`ValueError` if it is not a whole number above 0, or too large."""
     check_limit("batch_size", check_count("batch_size", batch_size, 1))
 
 
 def check_family(checkpoint: str, config: TrainConfig, family: str, what: str) -> None:
-    """Raises :class:`ValueError` if a checkpoint's task is not of the family that a class is for, and says
-    what the checkpoint is for; ``what`` is what the class gives.
+    """Raises :class:`ValueError` if a checkpoint's task is not of the family of a class, whose outputs are
+    called ``what`` in the message.
     """
     own = config.task_family
     if own.name != family:
         raise ValueError(
-            f"{checkpoint}: trained on the task {config.task!r}, which gives no "
-            f"{what} but {own.gives}: see {own.used_by}"
+            f"{checkpoint}: trained on the task {config.task!r}, which gives {own.gives}, not {what}: see "
+            f"{own.used_by}"
         )
 
 
 def resolve_device(device: str | torch.device | None) -> torch.device:
-    """A device by its name; :obj:`None` stands for a GPU if there is one.
+    """A device by its name; :obj:`None` for a GPU if there is one.
 
     Raises:
-        ValueError: If there is none of that name.
+        ValueError: If the name is invalid.
     """
     try:
         return torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
@@ -127,8 +128,8 @@ def check_weights(model: nn.Module, checkpoint: str) -> None:
 
 
 def tracked(items: Iterable[T], what: str, progress: bool | None, *, much: bool) -> Iterator[T]:
-    """The items, with a bar on stderr: if :obj:`progress` says so, or where it is :obj:`None` on a terminal
-    that has :obj:`much` to wait for.
+    """The items, with a progress bar on stderr if :obj:`progress`; for :obj:`None` on a terminal if there is
+    :obj:`much` work.
     """
     shown = much and sys.stderr.isatty() if progress is None else progress
     return iter(track(items, what, console=plain_console(stderr=True), disable=not shown))
@@ -137,21 +138,21 @@ def tracked(items: Iterable[T], what: str, progress: bool | None, *, much: bool)
 def parser_to_use(
     checkpoint: str | os.PathLike[str], trained_with: str, given: str | Parser | None
 ) -> str | Parser:
-    """The parser that was given, or else the checkpoint's if that is ``"bundled"``.
+    """The given parser, or the checkpoint's if that is ``"bundled"``.
 
     Raises:
-        ValueError: If the checkpoint names another one, which may stand for a file or a download.
+        ValueError: If the checkpoint names another parser, which may be a file or a download.
     """
     if given is None and trained_with != "bundled":
         raise ValueError(
-            f"{os.fspath(checkpoint)}: trained with the parser {trained_with!r}; only 'bundled' is taken "
-            "from a checkpoint: if you trust that name, give it as 'parser' (--parser)"
+            f"{os.fspath(checkpoint)}: trained with the parser {trained_with!r}, but only 'bundled' is used "
+            "without asking: if you trust that name, give it as 'parser' (--parser)"
         )
     return trained_with if given is None else given
 
 
 def distinct(inputs: Sequence[Input]) -> tuple[list[Input], list[int]]:
-    """The different ones of some inputs, and the number among these of each input."""
+    """The distinct inputs, and for each input its index among them."""
     numbers: dict[Any, int] = {}
     found: list[Input] = []
     for one in inputs:
@@ -165,31 +166,30 @@ def _key(one: Input) -> Any:
 
 
 CHUNK = 4096
-"""Examples that are in memory at a time."""
+"""Examples in memory at a time."""
 
 
 class Predictor:
-    """A trained model that is asked: on its device, in evaluation mode, with its parser.
+    """A trained model in evaluation mode, with its device and parser.
 
-    :attr:`parsed` counts the inputs of the last call that had no tree, :attr:`parser_failures` those of them
-    that have a chain for a tree.
+    :attr:`parsed` counts the inputs of the last call without a tree, :attr:`parser_failures` those of them
+    whose tree is a chain because the parser failed.
 
     Args:
-        task, state: As :func:`graphdep.training.load_task` gives them.
-        family: The name of the family that it must be of; :obj:`None` for a model in memory, of whatever.
-        answers: What it is asked for, in messages.
-        parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser; :obj:`None` for the one of the
-            training if that is ``"bundled"``. It is resolved when a text needs it.
-        name: What the model is called in messages, such as its file.
-        batch_size: Examples a batch at most; fewer where they are long. (default: :obj:`64`)
-        device: Where the model runs; :obj:`None` for a GPU if there is one. (default: :obj:`None`)
-        progress: Show progress on stderr; :obj:`None` for it if there is some work to do. (default:
-            :obj:`None`)
-        limit: Words of a text at most, and whether a longer one is cut. (default: 10,000 words, an error)
+        task, state: The results of :func:`graphdep.training.load_task`.
+        family: Name of the task family that the model must belong to; :obj:`None` for any.
+        answers: Name of its outputs in messages.
+        parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser; :obj:`None` for that of the
+            training if it is ``"bundled"``. It is loaded when a text needs it.
+        name: Name of the model in messages, such as its file.
+        batch_size: Largest number of examples per batch; fewer if they are long. (default: :obj:`64`)
+        device: Device of the model; :obj:`None` for a GPU if there is one. (default: :obj:`None`)
+        progress: Show progress on stderr; :obj:`None` for only if there is much work. (default: :obj:`None`)
+        limit: Longest text in words, and whether longer texts are cut. (default: 10,000 words, an error)
         cache: SQLite file that keeps the parses. (default: :obj:`None`)
 
     Raises:
-        ValueError: If the model is of another kind of task, its weights are not finite, or there is no such
+        ValueError: If the model belongs to another family, its weights are not finite, or there is no such
             device.
     """
 
@@ -205,7 +205,7 @@ class Predictor:
         batch_size: int = 64,
         device: str | torch.device | None = None,
         progress: bool | None = None,
-        limit: WordLimit = WordLimit(),  # noqa: B008  # cannot be changed
+        limit: WordLimit = WordLimit(),  # noqa: B008  # immutable
         cache: str | Path | None = None,
     ) -> None:
         check_batch_size(batch_size)
@@ -222,16 +222,16 @@ class Predictor:
 
     @cached_property
     def parser(self) -> Parser:
-        """The parser, for what the model reads of a parse."""
+        """The parser, with the parts of a parse that the model reads."""
         named = parser_to_use(self.name, self.config.parser, self._given)
         options: dict[str, Any] = {} if isinstance(named, Parser) else {"progress": self.progress}
         return resolve_parser(named, cache=self._cache, **self.config.parser_options(), **options)
 
     def trees(self, inputs: Sequence[Input], roots: str = "first") -> list[Sentence]:
-        """One tree an input: its own, or that of the parser for a text or words.
+        """One tree per input: its own, or the parser's for a text or words.
 
         Raises:
-            ValueError: If most labels, of their own trees or of the parser's, are unknown to the model.
+            ValueError: If most labels of the given or of the parsed trees are unknown to the model.
         """
         own = [one for one in inputs if isinstance(one, Sentence) and is_own(one)]
         check_scheme(self.name, self.state, labels_of(self.state, own), parsed=False)
@@ -244,37 +244,35 @@ class Predictor:
     def distinct_trees(
         self, inputs: Sequence[Input], places: Sequence[str], roots: str = "first"
     ) -> tuple[list[Sentence], list[int]]:
-        """The trees of the different inputs, with no more words than are read, and the number of that of each
-        input.
-        """
+        """The trees of the distinct inputs, cut to :attr:`limit`, and the index of the tree of each input."""
         different, numbers = distinct([*map(self.limit.input, inputs, places)])
         first = dict(zip(reversed(numbers), reversed(places)))
         trees = self.trees(different, roots)
         return [self.limit.tree(tree, first[number]) for number, tree in enumerate(trees)], numbers
 
     def intake(self, advice: str = OF_ROWS) -> Intake:
-        """What takes in the trees of one call, by the scheme and the policy of the training; :attr:`taken`
-        from now on. The usual advice is for files, and for tasks that have the option.
+        """A new :attr:`taken`, with the scheme and policy of the training. The default advice is given only
+        for tasks with the option ``bad_trees``.
         """
         scheme = trained_setting(self.state, "tree_scheme")
         policy = getattr(self.config, "bad_trees", "error")
-        policy = "error" if policy == "skip" else policy  # a row that is left out would have no prediction
+        policy = "error" if policy == "skip" else policy  # every row needs a prediction
         has = advice != OF_ROWS or hasattr(self.config, "bad_trees")
         parser = self.parser if policy == "parse" else None
         self.taken = Intake(scheme, policy, parser, advice if has else "")
         return self.taken
 
     def data(self, trees: list[Sentence]) -> Data:
-        """The trees of one example as the model reads them."""
+        """The model's input of one example."""
         data: Data = self.task.encoded(trees, self.config, self.state.vocab, self.state.relations)
         return data
 
     def graphs(self, trees: list[Sentence]) -> list[Sentence]:
-        """The trees, or the enhanced graphs that the model reads."""
+        """The trees, or their enhanced graphs if the model reads those."""
         return graphs_of(trees, self.config)
 
     def chunks(self, count: int, what: str = "predicting", size: int = CHUNK) -> Iterator[slice]:
-        """The parts of so many examples that are in memory at a time."""
+        """Slices of :data:`CHUNK` examples."""
         starts = range(0, count, size)
         for start in tracked(starts, what, self.progress, much=len(starts) > 1):
             yield slice(start, start + size)
@@ -282,8 +280,8 @@ class Predictor:
     def batches(
         self, made: Sequence[Data], what: str = "", *, much: bool = False
     ) -> Iterator[tuple[list[int], Batch]]:
-        """Batches of examples with their edges, and the numbers of the examples; shown where it says what is
-        done with them, by itself if there is much of it.
+        """Batches of examples with their edges, and the numbers of the examples; with a progress bar named
+        ``what``, if given.
         """
         batches = batches_by_size([int(data.num_nodes or 0) for data in made], self.batch_size)
         for numbers in tracked(batches, what, self.progress if what else False, much=much):
@@ -293,17 +291,19 @@ class Predictor:
     def check_finite(self, outputs: Tensor) -> Tensor:
         """The outputs; raises :class:`ValueError` if one is not finite."""
         if not outputs.isfinite().all():
-            raise ValueError(f"{self.name}: gives outputs that are not finite: it has diverged in training")
+            raise ValueError(f"{self.name}: outputs are not finite: it has diverged in training")
         return outputs
 
 
 class CheckpointModel(HubModel):
-    """Base of what has no training of its own and answers from a checkpoint; arguments as of a subclass."""
+    """Base class of models that are loaded from a checkpoint and cannot be trained; for arguments see a
+    subclass.
+    """
 
     family: ClassVar[str]
-    """The name of the family of its tasks."""
+    """Name of the task family."""
     answers: ClassVar[str]
-    """What one gives, in messages."""
+    """Name of the outputs in messages."""
 
     def __init__(
         self,
@@ -332,25 +332,25 @@ _SCRATCH = (None, "transformer")
 
 
 class TaskEstimator(HubModel, BaseEstimator):
-    """What estimators have in common that write their examples to a file and train a task on it.
+    """Base class of estimators, which write their examples to a file and train a task on it.
 
-    A subclass spells the arguments, and :meth:`_keep` makes them attributes of their names, those that are
-    none of its own :attr:`settings`. It says what it needs (:attr:`task` and the other class variables),
-    gives :meth:`_train_on` the content of the file, and asks :meth:`_ready` for what predicts.
+    A subclass declares the arguments of ``__init__``, which :meth:`_keep` makes attributes, with further
+    keyword arguments as :attr:`settings`. It sets the class variables, calls :meth:`_train_on` with the
+    content of the file, and predicts with :meth:`_ready`.
     """
 
     task: ClassVar[str]
-    """The task that is trained, on a file of one's own."""
+    """The task to train, one for the user's files."""
     called: ClassVar[str] = "the model"
-    """What one that was fitted is called in messages."""
+    """Name of a fitted model in messages."""
     answers: ClassVar[str]
-    """What one gives, in messages."""
+    """Name of the outputs in messages."""
     own: ClassVar[tuple[str, ...]] = ()
-    """Settings that :meth:`_train_on` gets from the subclass."""
+    """Settings that the subclass gives to :meth:`_train_on`."""
     needed: ClassVar[tuple[str, ...]] = ("train",)
-    """Settings without which there are none."""
+    """Required settings."""
     usual_models: ClassVar[tuple[str, str]]
-    """The models where none is named, from nothing and on a pretrained encoder."""
+    """Default models, from scratch and with a pretrained encoder."""
 
     encoder: str | os.PathLike[str] | None
     model: str | None
@@ -372,23 +372,23 @@ class TaskEstimator(HubModel, BaseEstimator):
     _trained_edges: str | BaseTransform | None = None
 
     def _keep(self, given: Mapping[str, Any]) -> None:
-        """Keeps the arguments of ``__init__``, its ``locals()``, as they are: scikit-learn copies by them."""
+        """Keeps the arguments of ``__init__``, its ``locals()``, unchanged, as scikit-learn requires."""
         for name in (*self._get_param_names(), "settings"):
             setattr(self, name, given[name])
 
     def save(self, file: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Writes the trained model, whole or not at all: a checkpoint for :meth:`load` and for ``graphdep
-        predict``. One that was written so is replaced.
+        """Writes the trained model atomically, a checkpoint for :meth:`load` and ``graphdep predict``. An
+        earlier file by this method is replaced.
 
-        The texts are not in it: ``graphdep evaluate`` has to be given files, those that :obj:`folder` has
-        kept or others, such as ``--train`` (for the floor) and ``--test``.
+        The texts are not in it: ``graphdep evaluate`` needs the files, such as those in :obj:`folder`, as
+        ``--train`` (for the floor) and ``--test``.
 
         Args:
             file: The file.
-            overwrite: Replace another file, too. (default: :obj:`False`)
+            overwrite: Also replace files of other origin. (default: :obj:`False`)
 
         Raises:
-            ValueError: If another file would be replaced, such as the checkpoint of a run.
+            ValueError: If a file of other origin would be replaced, such as the checkpoint of a run.
         """
         save_task(file, *self._trained(), overwrite=overwrite)
 
@@ -402,23 +402,22 @@ class TaskEstimator(HubModel, BaseEstimator):
         device: str | torch.device | None = None,
         batch_size: int = 32,
     ) -> Self:
-        """A trained model from what :meth:`save` wrote, or from the checkpoint of any run on the same family
-        of tasks, with arguments and settings of which a copy trains alike. No code in the file is run.
+        """Loads a trained model from a file by :meth:`save`, or from the checkpoint of any run of the same
+        task family, with the arguments and settings of its training. No code in the file is run.
 
         Args:
             file: The file, such as ``best.ckpt``.
-            edges: The edges that it was trained with, or their name, where they are your own and not known by
-                the name in the file, which holds no code. What they do to a small batch shows whether they
-                are the same. (default: :obj:`None`)
-            parser: Name of a parser, or a parser; :obj:`None` for the one of the training if that is
+            edges: The edges of the training, or their name, if they are your own and not registered under the
+                name in the file. (default: :obj:`None`)
+            parser: Name of a parser, or a parser; :obj:`None` for that of the training if it is
                 ``"bundled"``. (default: :obj:`None`)
-            device, batch_size: As in the class.
+            device, batch_size: See the class.
 
         Raises:
             FileNotFoundError: If there is no such file.
-            UnknownEdgesError: If the edges have to be given.
-            ValueError: If it is no checkpoint, the model is for other tasks, the parser has to be given, or
-                the edges are others than those of the training.
+            UnknownEdgesError: If the edges must be given.
+            ValueError: If it is not a checkpoint, the model belongs to another family, the parser must be
+                given, or the edges are not those of the training.
         """
         task, state = load_task(file, edges)
         config = state.config
@@ -434,37 +433,37 @@ class TaskEstimator(HubModel, BaseEstimator):
         loaded = cls(**options, **cls._arguments_of(config))
         loaded.settings = loaded._settings_of(config)
         trained = loaded.settings.pop("edges", None)
-        loaded.edges = as_given(trained) if edges is None else edges
+        loaded.edges = edges_of_name(trained) if edges is None else edges
         loaded._set(task, state, os.fspath(file))
         return loaded
 
     def _set(self, task: Any, state: RunState, name: str, progress: bool | None = False) -> None:
-        """Takes up a trained model."""
+        """Makes a trained model the model of this estimator."""
         options: dict[str, Any] = {"batch_size": plain(self.batch_size), "device": self.device}
         options |= {"progress": progress, "limit": self._limit, "cache": self.cache}
         family = family_of(self.task).name
         self._predictor = Predictor(task, state, family, self.answers, self.parser, name, **options)
         self._trained_edges = self.edges
         if (labels := self._classes(state)) is not None:
-            # As scikit-learn's scorers of probabilities have the classes.
+            # Sorted, as scikit-learn's scorers of probabilities expect.
             self._order = sorted(range(len(labels)), key=labels.__getitem__)
             self.classes_ = np.array([labels[number] for number in self._order])
 
     @classmethod
     def _classes(cls, state: RunState) -> Any:
-        """The classes of a trained model by their numbers; :obj:`None` where it gives numbers."""
+        """The classes of a trained model by number; :obj:`None` for regression."""
         return [str(label) for label in state.labels or ()]
 
     @classmethod
     def _of_request(cls, task: Any, request: FileRequest) -> Self:
-        """A trained model that answers for a file."""
+        """A trained model for a file to predict."""
         limit = {"max_words": request.limit.max_words, "truncate": request.limit.truncate}
         asked = cls(parser=cast(Any, request.parser), batch_size=request.batch_size, **cast(Any, limit))
         asked._set(task, request.state, request.checkpoint, None)
         return asked
 
     def _ready(self) -> Predictor:
-        """What predicts, in batches as the argument says now."""
+        """The predictor, with the current ``batch_size`` and limits."""
         if self._predictor is None:
             check_is_fitted(self, "classes_")
         assert self._predictor is not None
@@ -490,44 +489,44 @@ class TaskEstimator(HubModel, BaseEstimator):
         return cls.load(folder, **given)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The arguments, settings among them."""
+        """The arguments and settings."""
         return {**super().get_params(deep), **self.settings}
 
     def set_params(self, **params: Any) -> Self:
-        """Changes arguments; a name that is none is a setting of the training."""
+        """Changes arguments; other names are settings of the training."""
         own = self._get_param_names()
         super().set_params(**{name: value for name, value in params.items() if name in own})
         self.settings = {**self.settings, **{n: value for n, value in params.items() if n not in own}}
         return self
 
     def _intake(self) -> Intake:
-        """What takes in the trees of a fit."""
+        """Checks and converts the trees of a fit."""
         scheme, policy = (
             plain(self.settings.get(name, usual)) for name, usual in zip(OF_TREES, ("auto", "error"))
         )
         if policy == "skip":
-            raise ValueError("'bad_trees' must be error, attach or parse: no input is left out (got 'skip')")
+            raise ValueError("'bad_trees' must be error, attach or parse (got 'skip')")
         parser = resolve_parser(self.parser, cache=self._parses()) if policy == "parse" else None
         return Intake(scheme, policy, parser, "bad_trees='attach' or 'parse'")
 
     def _train_on(self, text: str, name: str, intake: Intake, **own: Any) -> None:
-        """Trains on a file with that content, whose name begins with ``name``, and takes up the model; the
-        trees in it have been taken in.
+        """Trains on a file with this content, whose name begins with ``name``; ``intake`` has converted its
+        trees.
         """
         with temporary_folder("graphdep-fit") as temporary:
             folder = Path(temporary if self.folder is None else self.folder).absolute()
             self._train_in(folder, text, name, intake, own)
 
     def _train_in(self, folder: Path, text: str, name: str, intake: Intake, own: Mapping[str, Any]) -> None:
-        # Fits in one folder, such as those of a search, do not write over each other's texts.
+        # Fits in one folder, such as those of a search, must not overwrite each other's texts.
         path = folder / f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.jsonl"
         config = self._config(path, folder, own)
-        if intake.scheme == "auto":  # what is predicted for may have too few trees to tell
+        if intake.scheme == "auto":  # inputs of predict may have too few trees to decide
             config = config.replace(tree_scheme=intake.decided)
         with atomic_path(path) as temporary:
             temporary.write_text(text, encoding="utf-8", newline="")
         with override_parsers(self._parses(), None if self.progress else False):
-            splits = load_splits(config.replace(tree_scheme="as-is"))  # the trees in it have been taken in
+            splits = load_splits(config.replace(tree_scheme="as-is"))  # the trees are converted already
         splits = dataclasses.replace(splits, settings=config.data_settings())
         console = plain_console(stderr=True, quiet=not self.progress)
         run = run_folder(config, splits, folder)
@@ -535,7 +534,7 @@ class TaskEstimator(HubModel, BaseEstimator):
         result, task, state = train_model(config, run, splits, console, callbacks)
         self.history_ = read_metrics(run / METRICS)
         assert state is not None
-        if self.folder is None:  # the files are gone by the end
+        if self.folder is None:  # the files are temporary
             config = config.replace(train=path.name, root=None)
             result |= {"checkpoint": None, "config": config.to_dict()}
         self._set(task, dataclasses.replace(state, config=config), self.called)
@@ -545,7 +544,7 @@ class TaskEstimator(HubModel, BaseEstimator):
         self.result_ = result
 
     def _parses(self) -> Path | None:
-        """The file of parses that fits share; :obj:`None` for the one in their folder."""
+        """The cache of parses that fits share; :obj:`None` for the one in :obj:`folder`."""
         if self.cache is not None:
             return Path(self.cache)
         if self.folder is not None:
@@ -558,7 +557,7 @@ class TaskEstimator(HubModel, BaseEstimator):
         settings = {name: plain(value) for name, value in self.settings.items()}
         twice = sorted(given.keys() & settings.keys())
         if twice:
-            raise ValueError(f"{twice[0]!r} is no setting to choose here (got {settings[twice[0]]!r})")
+            raise ValueError(f"{twice[0]!r} cannot be set here (got {settings[twice[0]]!r})")
         scratch, known = self.encoder in _SCRATCH, TrainConfig.of_task(self.task)
         model = plain(self.model) or self.usual_models[not scratch]
         if not scratch and self.encoder not in known.encoders:
@@ -571,7 +570,7 @@ class TaskEstimator(HubModel, BaseEstimator):
         return TrainConfig.of(model, **given, **settings)
 
     def _given(self, path: Path, folder: Path, own: Mapping[str, Any]) -> dict[str, Any]:
-        """The settings that arguments stand for, or :meth:`fit` gives; besides :obj:`model`."""
+        """The settings from arguments (except :obj:`model`) and from :meth:`fit`."""
         seed = self.random_state
         if not isinstance(seed, (int, np.integer)):
             seed = check_random_state(seed).randint(2**31 - 1)
@@ -596,7 +595,7 @@ class TaskEstimator(HubModel, BaseEstimator):
 
     @classmethod
     def _arguments_of(cls, config: Any) -> dict[str, Any]:
-        """The arguments that a trained model's settings are."""
+        """The arguments from the settings of a trained model."""
         arguments = {"encoder": config.encoder, "model": config.model}
         if config.kind != TrainConfig.of_task(cls.task).kind:
             return arguments
@@ -604,7 +603,7 @@ class TaskEstimator(HubModel, BaseEstimator):
         return {**arguments, **files, "validation_fraction": config.val_fraction}
 
     def _settings_of(self, config: TrainConfig) -> dict[str, Any]:
-        """The settings of a trained model that neither its preset nor an argument has."""
+        """The settings of a trained model that differ from its preset and are not arguments."""
         needed = {name: getattr(config, name) for name in self.needed if hasattr(config, name)}
         preset = type(config).of(config.model, task=config.task, **needed).to_dict()
         places = TrainConfig.of_task(self.task).with_mark("place")
@@ -634,9 +633,9 @@ class TaskEstimator(HubModel, BaseEstimator):
 
 @cache
 def _parses_of_process(pid: int) -> tempfile.TemporaryDirectory[str]:
-    """A folder that is gone when this process ends; one that was forked off has its own."""
+    """A temporary folder of this process, removed when it ends; forked processes have their own."""
     remove_leftovers(tempfile.gettempdir(), "graphdep-parses", "")
     folder = tempfile.TemporaryDirectory(prefix=".graphdep-parses.")
     with contextlib.suppress(OSError):  # not on Windows
-        hold(os.open(folder.name, os.O_RDONLY), folder.name)  # as long as this process lives
+        hold(os.open(folder.name, os.O_RDONLY), folder.name)  # until this process ends
     return folder

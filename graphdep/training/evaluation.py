@@ -29,7 +29,7 @@ from graphdep.transforms.presets import UnknownEdgesError
 PREDICTIONS = "predictions.csv"
 _HEADER = "example,target,prediction"
 _OPTIONAL = ("group", "digest")
-# As repr() writes them; float() takes more, such as 1_0 or the digits of other scripts.
+# The forms that repr() writes; float() also accepts 1_0 or digits of other scripts.
 _WHOLE = re.compile(r"-?[0-9]{1,19}")
 _FLOAT = re.compile(r"-?[0-9]+(?=[.e])(\.[0-9]+)?(e[+-]?[0-9]+)?")
 _HEX = re.compile("[0-9a-f]{1,64}")
@@ -37,19 +37,19 @@ _INT64 = range(-(2**63), 2**63)
 
 
 class Predictions(NamedTuple):
-    """What metrics compare, of a whole split."""
+    """Targets and predictions of a whole split."""
 
     target: np.ndarray
     """``[N]``, whole numbers for classes, else floats."""
     prediction: np.ndarray
     """``[N]``, likewise."""
     group: np.ndarray | None = None
-    """``[N]``, whole numbers: examples of one number belong together, such as the words of a sentence, and
-    are drawn together where systems are compared; :obj:`None` where each stands for itself.
+    """``[N]``, whole numbers: rows with equal numbers, such as the words of a sentence, are resampled
+    together when systems are compared; :obj:`None` if rows are independent.
     """
     digest: tuple[str, ...] | None = None
-    """What tells the example of each row apart, whatever parses and reads it: hex digits of its texts or
-    words, marks and labels; :obj:`None` where nobody knows.
+    """Hex digits that identify the example of each row: a digest of its texts or words, marks and labels,
+    whatever the parser and tokenizer; :obj:`None` if unknown.
     """
 
 
@@ -61,20 +61,19 @@ def write_predictions(
     digest: Sequence[str] | None = None,
     beside: Mapping[str, Sequence[str]] | None = None,
 ) -> None:
-    """Writes a line an example, ``example,target,prediction``, perhaps ``group`` and ``digest``, whole or not
-    at all; behind them what people read, such as the names of labels and the texts.
+    """Writes one line per example, ``example,target,prediction``, optionally ``group`` and ``digest``, and
+    then columns for human readers, such as labels and texts. The file is written atomically.
 
-    Examples count from 0; numbers are written so that they are read back exactly. Line breaks in texts become
-    spaces: an example is a line.
+    Examples count from 0. Numbers are read back exactly. Line breaks in texts become spaces.
 
     Args:
         path: The file.
         target, prediction, group, digest: See :class:`Predictions`.
-        beside: Texts by the names of their columns, which are not read back. (default: none)
+        beside: Columns for human readers by name, which are not read back. (default: none)
 
     Raises:
-        ValueError: If they are not vectors of one size > 0, a value is not a finite number that int64 or
-            float64 holds, a group is no whole number, or a digest has other digits than hexadecimal ones.
+        ValueError: If they are not vectors of one size > 0, a value is not a finite int64 or float64, a group
+            is not a whole number, or a digest is not hexadecimal.
     """
     check_shape("target", target, "examples")
     check_some("target", target, "example")
@@ -104,15 +103,15 @@ def write_predictions(
 
 
 def read_predictions(path: str | os.PathLike[str]) -> Predictions:
-    """Reads what :func:`write_predictions` wrote.
+    """Reads a file by :func:`write_predictions`.
 
-    A column of whole numbers becomes int64, any other one float64. Files need neither groups nor digests.
+    Columns of whole numbers become int64, others float64. Groups and digests are optional.
 
     Raises:
-        ValueError: If anything in it is not as it was written; names the file and the line.
+        ValueError: If the file is invalid; names the file and the line.
         OSError: If it cannot be read.
     """
-    # A byte that is not UTF-8 is no number either: replaced, it is found with its line below.
+    # Invalid UTF-8 is replaced: the check of its line finds it.
     with open(path, encoding="utf-8-sig", errors="replace") as file:
         lines = file.read().split("\n")
     message = f"the header must begin with {_HEADER!r}"
@@ -124,7 +123,7 @@ def read_predictions(path: str | os.PathLike[str]) -> Predictions:
     cut = lines.pop()
     check_line(not cut, "the file is cut: its last line has no line break", path, len(lines) + 1, cut)
     check_line(lines[1:], "no example after the header", path, 1)
-    # csv.reader has rules of its own for quotes, NUL bytes, long cells and empty lines; here all are errors.
+    # Quotes, NUL bytes, long cells and empty lines, which csv.reader accepts, are errors here.
     more = lines[0] != known
     rows = [_row(path, number, line, names, more) for number, line in enumerate(lines[1:], start=2)]
     columns = dict(zip(names, zip(*rows)))
@@ -133,16 +132,16 @@ def read_predictions(path: str | os.PathLike[str]) -> Predictions:
 
 
 def check_same_examples(paths: Sequence[str | os.PathLike[str]], runs: Sequence[Predictions]) -> None:
-    """Raises :class:`ValueError`, with two files and the first row in which they differ, unless runs are on
-    the same examples.
+    """Raises :class:`ValueError` unless runs are on the same examples; names two files and the first row in
+    which they differ.
     """
     names = [os.fspath(path) for path in paths]
     columns = [np.array(run.digest or ()) for run in runs]
     for name, run, digest in zip(names, runs, columns):
         if not digest.size:
             raise ValueError(
-                f"{name}: no column 'digest', which tells its examples from others: it is of an older "
-                "graphdep; train this run again"
+                f"{name}: no column 'digest', which identifies the examples: the file is from an older "
+                "graphdep; repeat this run"
             )
         if len(run.target) != len(runs[0].target):
             raise ValueError(f"{name} has {len(run.target)} examples, but {names[0]} has {len(columns[0])}")
@@ -159,10 +158,10 @@ def check_same_examples(paths: Sequence[str | os.PathLike[str]], runs: Sequence[
 
 
 def shared_groups(predictions: Sequence[Predictions]) -> np.ndarray | None:
-    """The groups of runs on the same examples, from those that have any.
+    """The groups of runs on the same examples, from the runs with groups.
 
     Raises:
-        ValueError: If two runs have different ones.
+        ValueError: If two runs have different groups.
     """
     groups = [found.group for found in predictions if found.group is not None]
     for other in groups[1:]:
@@ -170,7 +169,7 @@ def shared_groups(predictions: Sequence[Predictions]) -> np.ndarray | None:
         if different.size:
             i = different[0]
             raise ValueError(
-                f"example {i} is of group {groups[0][i]} in one run and of {other[i]} in another: these are "
+                f"example {i} is in group {groups[0][i]} in one run and in {other[i]} in another: these are "
                 "not the same examples"
             )
     return groups[0] if groups else None
@@ -185,7 +184,7 @@ def _is_exact(values: np.ndarray) -> bool:
 def _row(
     path: str | os.PathLike[str], number: int, line: str, names: list[str], more: bool
 ) -> tuple[Any, ...]:
-    """The numbers of a line, behind which there may be texts, in quotes of their own."""
+    """The numbers of a line; texts with quotes may follow."""
     cells = line.split(",", len(names) + 1) if more else line.split(",")
     wanted = len(names) + 1 + more
     check_line(len(cells) == wanted, f"{len(cells)} columns instead of {wanted}", path, number, line)
@@ -196,7 +195,7 @@ def _row(
 def _cell(path: str | os.PathLike[str], number: int, name: str, text: str) -> float | str:
     if name != "digest":
         return _number(path, number, name, text)
-    check_line(_HEX.fullmatch(text), "the digest is no hex digits", path, number, text)
+    check_line(_HEX.fullmatch(text), "the digest is not hexadecimal", path, number, text)
     return text
 
 
@@ -221,24 +220,24 @@ def evaluate(
     settings: dict[str, Any] | None = None,
     splits: Splits | None = None,
 ) -> dict[str, Any]:
-    """Scores a checkpoint on a split: the same numbers as at the end of its training.
+    """Scores a checkpoint on a split, with the same result as at the end of its training.
 
     Args:
         checkpoint: ``best.ckpt`` or ``last.ckpt`` of a run.
         split: ``"train"``, ``"val"`` or ``"test"``, or another test split of the task, such as MNLI's
             ``"test-mismatched"``. (default: ``"test"``)
-        settings: Settings that replace the checkpoint's, e.g. ``root``: those of places and data, of the
-            edges, and of decoding, but none that the weights depend on. (default: none)
-        splits: The data. (default: loaded as the settings say)
+        settings: Settings that replace the checkpoint's, on which the weights do not depend: places such as
+            ``root``, data, edges and decoding. (default: none)
+        splits: The data. (default: loaded by the settings)
 
-    A checkpoint chooses no place: ``root``, ``raw_from``, the user's own files and ``num_workers`` are those
-    of :obj:`settings` or the defaults, and so is a parser other than ``"bundled"``.
+    Places are never taken from a checkpoint: ``root``, ``raw_from``, the user's files, ``num_workers`` and
+    parsers other than ``"bundled"`` are those of :obj:`settings` or the defaults.
 
     Raises:
         FileNotFoundError: If the checkpoint is missing.
-        ValueError: If it is damaged or no checkpoint of graphdep's, :obj:`split` is unknown, or a setting
-            cannot be another one than in training; or if it was trained with places or a parser other than
-            the defaults, which :obj:`settings` have to repeat or replace.
+        ValueError: If it is damaged or not graphdep's, :obj:`split` is unknown, a setting cannot change after
+            training, or the training had places or a parser other than the defaults, which :obj:`settings`
+            must repeat or replace.
     """
     task, state = _load(checkpoint, (settings or {}).get("edges"))
     config = state.config.for_evaluation(settings or {})
@@ -271,7 +270,7 @@ def evaluate(
 
 
 def _load(checkpoint: str | os.PathLike[str], edges: str | None) -> tuple[LearningTask, RunState]:
-    """The task; where the checkpoint's name for its edges is not known, :obj:`edges` have to be the same."""
+    """The task and its state; ``edges`` are those of the training, if their name in it is unknown here."""
     try:
         return load_task(checkpoint)
     except UnknownEdgesError:
@@ -281,26 +280,27 @@ def _load(checkpoint: str | os.PathLike[str], edges: str | None) -> tuple[Learni
 
 
 def _check_named(checkpoint: str | os.PathLike[str], config: TrainConfig, given: Mapping[str, Any]) -> None:
-    """Raises :class:`ValueError` if a checkpoint names places or a parser that nobody has given."""
+    """Raises :class:`ValueError` if a checkpoint names places or a parser that the user has not given."""
     named = {name: value for name, value in config.named().items() if name not in given}
     if named:
         was = ", ".join(f"{name}={value!r}" for name, value in named.items())
         again = " ".join(_option(name, value) for name, value in named.items())
         raise ValueError(
-            f"{os.fspath(checkpoint)}: trained with {was}; no file, folder or parser but 'bundled' is taken "
-            f"from a checkpoint: if you trust these names, give them as 'settings' ({again})"
+            f"{os.fspath(checkpoint)}: trained with {was}, but files, folders and parsers other than "
+            "'bundled' are not used without asking: if you trust these names, give them as 'settings' "
+            f"({again})"
         )
 
 
 def _option(name: str, value: str) -> str:
-    """A setting as one types it; what cannot be shown as it is, is shown by its ``repr``."""
+    """A setting as a command-line option; unprintable values by their ``repr``."""
     value = value if value.isprintable() else repr(value)
     own = name in ("root", "parser")
     return f"--{name} {shlex.quote(value)}" if own else f"--set {shlex.quote(f'{name}={value}')}"
 
 
 def _splits_of(task: LearningTask, state: RunState, config: TrainConfig, split: str) -> Splits:
-    """A split, and what its floor is computed from, with the words that a model was trained on."""
+    """A split and the splits that its floor needs, with the vocabularies of a trained model."""
     needed = tuple(dict.fromkeys((*config.task_family.floor_reads, split)))
     pretrained = backbone_of(task.model) if config.pretrained else None
     labels = state.labels if task.known_labels(config) else None
@@ -311,14 +311,14 @@ def _splits_of(task: LearningTask, state: RunState, config: TrainConfig, split: 
 
 
 def count_parameters(task: LearningTask) -> int:
-    """Numbers that are learnt."""
+    """Number of trained parameters."""
     return sum(parameter.numel() for parameter in task.parameters() if parameter.requires_grad)
 
 
 def _predict(
     task: LearningTask, splits: Splits, split: str, config: TrainConfig, console: Console | None
 ) -> Outputs:
-    """The outputs of a split, through the one way that training and evaluation share."""
+    """The outputs on a split, the same way for training and evaluation."""
     with quiet(), interruptible():
         trainer = make_trainer(config, callbacks=[ScoringBar(f"scoring {split}", console)])
         device = trainer.strategy.root_device
@@ -336,8 +336,8 @@ def score_split(
     console: Console | None = None,
     outputs: Outputs = (),
 ) -> SplitScores:
-    """All that is said of a split; what is worth keeping goes to ``folder``, and a bar to ``console``. The
-    task's outputs are computed where there are none.
+    """All scores of a split. Predictions are written to ``folder``, a progress bar to ``console``;
+    ``outputs`` are computed unless given.
     """
     outputs = outputs or _predict(task, splits, split, config, console)
     tables = task.tables(splits, split, outputs)

@@ -1,4 +1,4 @@
-"""What a family of tasks is."""
+"""Task families."""
 
 from __future__ import annotations
 
@@ -17,11 +17,15 @@ if TYPE_CHECKING:
     from graphdep.datasets.base.rows import Label
     from graphdep.nn.pretrained import PretrainedEncoder
     from graphdep.sentence.sentence import Sentence
-    from graphdep.training.build import Parts
+    from graphdep.training.build import BuildInputs
     from graphdep.training.config import TrainConfig
     from graphdep.training.splits import Splits
     from graphdep.training.task import Task
     from graphdep.vocab import RelationVocab, Vocab
+
+
+LOOKUP = "lookup"
+"""Suffix of the names of scores by look-up."""
 
 
 @dataclass(frozen=True)
@@ -30,14 +34,14 @@ class Published:
 
     Args:
         source: Paper and table.
-        scores: The scores of its columns, by their names in results: ``"val_perplexity"``.
-        rows: Figures by model, in the order of the scores, percentages as fractions; :obj:`None` where the
-            paper has none.
-        examples: Sizes of the splits it was measured on; on other data the figures say nothing.
-        others: The same of systems that no model here is, for orientation. (default: none)
-        note: What to know before the figures are compared. (default: none)
-        settings: Settings of the paper that are not the defaults here; a table with any others does not
-            have the figures. (default: none)
+        scores: Names of its columns in results, such as ``"val_perplexity"``.
+        rows: Figures by model, in the order of the scores, percentages as fractions; :obj:`None` for missing
+            ones.
+        examples: Sizes of its splits; the figures are shown only beside results on splits of these sizes.
+        others: Figures of systems that graphdep does not have. (default: none)
+        note: Remark on comparing the figures. (default: none)
+        settings: The paper's settings that differ from the defaults; the figures are shown only beside
+            results with these settings. (default: none)
     """
 
     source: str
@@ -49,21 +53,21 @@ class Published:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def figures(self, name: str) -> dict[str, float]:
-        """By score, the figures of a model or another system; empty where the paper has none."""
+        """The figures of a model or another system by score; empty if there are none."""
         values = {**self.rows, **self.others}.get(name, ())
         return {score: value for score, value in zip(self.scores, values) if value is not None}
 
 
 @dataclass(frozen=True)
 class StructureRows:
-    """The rows that answer whether a task needs structure, by the names of models with controls.
+    """The models, with controls, that show whether a task needs structure.
 
     Args:
-        plain: Words in their order, and no tree.
-        trees: The same with the parser's trees.
-        random: The same with random trees, that keep what words tell by their labels.
-        shuffled: Words in random order. (default: :obj:`None`, none of the family's)
-        unordered: Words without positions. (default: :obj:`None`)
+        plain: Without trees.
+        trees: With the parser's trees.
+        random: With random trees whose words keep their labels.
+        shuffled: With words in random order. (default: :obj:`None`)
+        unordered: Without positions. (default: :obj:`None`)
 
     Example:
         >>> from graphdep.training.family import StructureRows
@@ -79,12 +83,12 @@ class StructureRows:
 
     @property
     def chain(self) -> str:
-        """The row with trees that know the order of words alone: each word hangs on the one before."""
+        """The model with chains, in which the governor of a word is the previous word."""
         return f"{self.trees.partition('@')[0]}@chain"
 
     @property
     def rows(self) -> tuple[str, ...]:
-        """All of them, from the least told on."""
+        """All models, from the least information to the most."""
         rows = (self.shuffled, self.unordered, self.plain, self.chain, self.trees, self.random)
         return tuple(row for row in rows if row is not None)
 
@@ -94,10 +98,10 @@ class SplitScores:
     """Scores by name, ``<split>_<metric>``.
 
     Args:
-        metrics: What the model gets.
-        floor: What no skill gets.
-        reference: What the references of generated responses get.
-        tables: What stands beside scores, by split, such as a row for each label.
+        metrics: Scores of the model.
+        floor: Scores without skill, and further floors.
+        reference: Scores of the reference responses.
+        tables: Further tables by split, such as scores of each label.
     """
 
     metrics: dict[str, float] = field(default_factory=dict)
@@ -116,21 +120,21 @@ class SplitScores:
 
 @dataclass(frozen=True)
 class FileRequest:
-    """A file, or some lines of text, to predict something for.
+    """A file or lines of text to predict for.
 
     Args:
         source: The file.
-        checkpoint: What the model is called in messages.
-        state: What its checkpoint knows beside the weights, a :class:`~graphdep.training.RunState`.
-        parser: Parser, or its name; :obj:`None` for the checkpoint's, if it may choose it. (default:
+        checkpoint: Name of the model in messages.
+        state: Its :class:`~graphdep.training.checkpoint.RunState`.
+        parser: Parser, or its name; :obj:`None` for the checkpoint's if it is ``"bundled"``. (default:
             :obj:`None`)
-        text_columns: Names of the columns with texts, joined by commas. (default: :obj:`None`)
-        batch_size: Examples a batch at most. (default: :obj:`64`)
-        limit: Words of a text at most, and whether a longer one is cut.
-        lines: Texts without columns, an example a line, of pairs with a tab between the two; then
-            :obj:`source` is what they are called in messages, and may be no file. (default: :obj:`None`)
-        output: The suffix of the new file, such as ``".csv"``; empty for stdout. (default: ``""``)
-        trees: The parses of :obj:`lines`, a sentence each, of a file of trees. (default: :obj:`None`)
+        text_columns: Names of the columns of texts, joined by commas. (default: :obj:`None`)
+        batch_size: Largest number of examples per batch. (default: :obj:`64`)
+        limit: Longest text in words, and whether longer texts are cut.
+        lines: Texts without columns, one example per line, the texts of pairs separated by a tab;
+            :obj:`source` is then only their name in messages. (default: :obj:`None`)
+        output: Suffix of the new file, such as ``".csv"``; empty for stdout. (default: ``""``)
+        trees: The parses of :obj:`lines` from a file of trees. (default: :obj:`None`)
     """
 
     source: Path
@@ -139,14 +143,14 @@ class FileRequest:
     parser: str | Parser | None = None
     text_columns: str | None = None
     batch_size: int = 64
-    limit: WordLimit = WordLimit()  # noqa: RUF009  # cannot be changed
+    limit: WordLimit = WordLimit()  # noqa: RUF009  # immutable
     lines: Sequence[str] | None = None
     output: str = ""
     trees: Sequence[Sentence] | None = None
 
     @property
     def kind(self) -> str:
-        """The kind of the new file, by its suffix: as :obj:`source` is, and of :obj:`lines` a table."""
+        """Suffix of the new file: that of :obj:`source`; for :obj:`lines` :obj:`output` or ``".csv"``."""
         return self.source.suffix.lower() if self.lines is None else self.output or ".csv"
 
 
@@ -155,10 +159,10 @@ class FilePrediction:
     """A file with predictions.
 
     Args:
-        text: The content of the new file, of the kind of the old one.
-        summary: What was done as plain values.
-        notes: What was done, for people; the last line is a summary.
-        taken: What has taken in the trees of the file, with its counts. (default: a fresh one)
+        text: Content of the new file, in the format of the old one.
+        summary: Counts and scores as plain values.
+        notes: The same as text; the last line is a summary.
+        taken: The intake of the trees in the file, with its counts. (default: a new one)
     """
 
     text: str
@@ -173,11 +177,11 @@ T = TypeVar("T")
 def label_columns(
     target: np.ndarray, prediction: np.ndarray, labels: Sequence[Any] | None
 ) -> dict[str, list[str]]:
-    """Columns ``target_label`` and ``prediction_label`` of numbers of labels; none where there are no names.
+    """Columns ``target_label`` and ``prediction_label``; none without names of labels.
 
     Args:
-        target, prediction: Numbers ``[N]``; what is below 0 has no name.
-        labels: The names by their numbers.
+        target, prediction: Numbers of labels ``[N]``; numbers below 0 have no name.
+        labels: Names by number.
     """
     if not labels:
         return {}
@@ -189,8 +193,8 @@ def label_columns(
     }
 
 
-def texts_of(read: Callable[[], list[T]]) -> list[T]:
-    """What a dataset reads of its raw files; nothing where they are gone, and only what was made of them is
+def read_if_present(read: Callable[[], list[T]]) -> list[T]:
+    """The result of ``read``, which reads raw files; empty if they are missing and only processed files are
     left.
     """
     try:
@@ -201,36 +205,33 @@ def texts_of(read: Callable[[], list[T]]) -> list[T]:
 
 @dataclass(repr=False, frozen=True, kw_only=True, eq=False)
 class TaskFamily:
-    """Tasks that share settings, model, loss and scores: what is known of them without PyTorch.
+    """Tasks that share settings, model, loss and scores, described without PyTorch.
 
-    What computes is the :class:`~graphdep.training.learning_task.LearningTask` that :attr:`learner` names. A
-    family becomes known by its line in :mod:`graphdep.tasks.registry`, or, in a package of its own, by an
-    entry point of the group ``graphdep.families`` that names it.
+    The computations are those of the :class:`~graphdep.training.learning_task.LearningTask` named by
+    :attr:`learner`. A family is registered by a line in :mod:`graphdep.tasks.registry`, or by an entry point
+    of the group ``graphdep.families`` in another package.
 
     Args:
         name: Its name in messages.
         tasks: Its tasks by name.
-        configs: The settings of its tasks, by their :attr:`~graphdep.training.task.Task.kind`.
-        learner: The class that learns its tasks, ``"package.module:Class"``, imported when it is needed.
-        unit_name: Unit that a task works on, such as ``"sentences"``, shown in ``--help``. (default: its
-            name)
-        default_models: Rows of an ablation that names none.
-        gives: What its checkpoints are for, in messages.
+        configs: The settings of its tasks by :attr:`~graphdep.training.task.Task.kind`.
+        learner: The class of its tasks, ``"package.module:Class"``, imported when needed.
+        unit_name: Name of the inputs in ``--help``, such as ``"sentences"``. (default: its name)
+        default_models: Default rows of an ablation.
+        gives: The outputs of its models, in messages.
         used_by: What uses its checkpoints, in messages.
-        predicted: What ``graphdep predict`` takes and where its predictions go, for its help; empty where
-            nothing is predicted for a file.
-        published: Tables of papers, by task.
-        columns: The scores of a table by task, the main one first. (default: those of the floor)
-        floors: Further floors, such as what counting gets: the ending of their scores' names, and what each
-            is.
-        frozen: What :meth:`LearningTask.floor_frozen` computes, to stand under tables.
-        structure: Rows that tell what structure is worth, by :func:`~graphdep.training.needs_structure`.
-        floor_reads: Splits that :meth:`LearningTask.floor` needs beside the one that is scored.
-        files: What :meth:`LearningTask.extra_scores` and :meth:`LearningTask.finish` leave in the folder of a
-            run.
-        drawn: What comparisons of systems draw and swap, for people, where it is not :attr:`groups`.
-        groups: What the groups of :meth:`LearningTask.groups` are, for people; they are drawn if there are
-            any.
+        predicted: Inputs and outputs of ``graphdep predict`` for its help; empty if it cannot predict for
+            files.
+        published: Tables of papers by task.
+        columns: The scores in tables by task, the main one first. (default: those of the floor)
+        floors: Further floors, such as counting: suffix of their scores' names to description.
+        frozen: Description of :meth:`LearningTask.floor_frozen`, printed under tables.
+        structure: Models of :func:`~graphdep.training.needs_structure`.
+        floor_reads: Splits that :meth:`LearningTask.floor` needs besides the scored one.
+        files: Files that :meth:`LearningTask.extra_scores` and :meth:`LearningTask.finish` write into the
+            folder of a run.
+        drawn: Description of the units that significance tests resample if there are no groups.
+        groups: Description of the groups of :meth:`LearningTask.groups`, which are resampled otherwise.
 
     Example:
         >>> from graphdep.tasks import family_of
@@ -266,7 +267,7 @@ class TaskFamily:
 
     @property
     def task_class(self) -> Any:
-        """The :class:`~graphdep.training.learning_task.LearningTask` that learns its tasks, imported."""
+        """The :class:`~graphdep.training.learning_task.LearningTask` of its tasks, imported."""
         return resolve_name(self.learner)
 
     def config(self, task: str) -> type[TrainConfig]:
@@ -274,13 +275,13 @@ class TaskFamily:
         return self.configs[self.tasks[task].kind]
 
     def compared(self, task: str) -> str:
-        """What comparisons of systems on a task draw and swap where it has no groups, for people."""
-        whole = self.tasks[task].metrics[0].name == "exact"  # of groups, which are right or wrong as a whole
+        """Description of the units that significance tests on a task resample if it has no groups."""
+        whole = self.tasks[task].metrics[0].name == "exact"  # a metric of whole groups
         return "groups of test examples" if whole else self.drawn
 
     def split_floors(self, floor: Mapping[str, float]) -> dict[str, dict[str, float]]:
-        """What :meth:`LearningTask.floor` gives, apart: scores by the names of the metrics, of ``"no skill"``
-        and of each further floor by what it is.
+        """The result of :meth:`LearningTask.floor` split into ``"no skill"`` and each further floor by its
+        description: name of the metric to score.
         """
         found: dict[str, dict[str, float]] = {"no skill": {}, **{about: {} for about in self.floors.values()}}
         for name, value in floor.items():
@@ -290,14 +291,14 @@ class TaskFamily:
         return {about: scores for about, scores in found.items() if scores}
 
     def missing_split(self, config: TrainConfig, split: str) -> str:
-        """Advice for settings that have no such split, to stand at the end of a message."""
-        return f": give it (--{split} FILE)" if split in config.marks else ""  # a file of one's own
+        """Advice if the settings have no such split, the end of a message."""
+        return f": give it (--{split} FILE)" if split in config.marks else ""  # a file of the user's
 
 
-def build_task(config: TrainConfig, parts: Parts) -> Any:
-    """Model, edges, loss and optimizer of the settings, not trained."""
+def build_task(config: TrainConfig, parts: BuildInputs) -> Any:
+    """A new task of the settings: model, edges, loss and optimizer."""
     task = config.task_family.task_class.build(config, parts)
-    task.clip = config.clip  # also where a task of one's own takes no such argument
+    task.clip = config.clip  # for tasks of other packages, whose build may ignore it
     return task
 
 
@@ -309,26 +310,25 @@ def load_splits(
     relations: RelationVocab | None = None,
     labels: Sequence[Label] | None = None,
 ) -> Splits:
-    """Loads and, the first time, parses splits of the task's corpus.
+    """Loads splits of the task's corpus, and parses them the first time.
 
     Args:
         config: The settings.
-        splits: Which. (default: all that the settings have)
+        splits: Names of splits. (default: all splits of the settings)
         vocab: Vocabulary, e.g. a checkpoint's; :obj:`None` builds it from the training split. (default:
             :obj:`None`)
-        pretrained: The encoder whose pieces the words have, e.g. a checkpoint's; :obj:`None` for the one that
-            the settings name, if they do. (default: :obj:`None`)
-        relations: Relations, e.g. a checkpoint's; :obj:`None` chooses them as the settings say. (default:
+        pretrained: Encoder with the tokenizer, e.g. a checkpoint's; :obj:`None` for that of the settings, if
+            any. (default: :obj:`None`)
+        relations: Relations, e.g. a checkpoint's; :obj:`None` for those by the settings. (default:
             :obj:`None`)
-        labels: The classes of the user's own texts, e.g. a checkpoint's; :obj:`None` learns them from the
-            training split. (default: :obj:`None`)
+        labels: Classes, e.g. a checkpoint's; :obj:`None` for those of the training split. (default:
+            :obj:`None`)
 
     Raises:
-        ValueError: If the task is unknown, the model does not read what the edges carry, or a raw file is
-            damaged.
+        ValueError: If the task is unknown, the edges do not fit the model, or a raw file is damaged.
         FileNotFoundError: If a raw file is missing.
     """
     learner = config.task_family.task_class
-    learner.make_edges(config)  # a mismatch of edges and model is known before hours of parsing
+    learner.make_edges(config)  # edges that do not fit the model should fail before hours of parsing
     found: Splits = learner.load(config, splits or config.splits, vocab, pretrained, relations, labels)
     return found

@@ -1,4 +1,4 @@
-"""The examples that fill the batches of a task."""
+"""Filler examples of a task, which pad its batches to a few sizes for CUDA graphs."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _TOKENS = "target_ids"
 def wanted_filler(
     task: Any, splits: Any, config: Any, device: torch.device, split: str = "train"
 ) -> Filler | None:
-    """What fills the batches of a task that runs on CUDA and whose settings want its steps as CUDA graphs;
-    where no example can, the reason is logged.
+    """The filler of a task on CUDA whose settings ask for CUDA graphs; if none can be made, the reason is
+    logged.
     """
     if not config.cuda_graphs or device.type != "cuda":
         return None
@@ -33,17 +33,16 @@ def wanted_filler(
 
 
 def task_filler(task: Any, splits: Any, config: Any, split: str = "train") -> Filler:
-    """Makes filler examples of a task, of words without a tree: they have the columns of the examples of the
-    split, whose targets are ignored.
+    """Makes filler examples with the columns of the examples of a split; their targets are ignored.
 
     Args:
-        task: The :class:`~graphdep.training.learning_task.LearningTask`, whose edges they get.
+        task: The :class:`~graphdep.training.learning_task.LearningTask`.
         splits: The :class:`~graphdep.training.splits.Splits`.
         config: The settings.
         split: The split. (default: ``"train"``)
 
     Raises:
-        ValueError: If no such example can be made.
+        ValueError: If no filler can be made.
     """
     if task.counts_fillers:
         raise ValueError("the loss counts all examples")
@@ -63,18 +62,18 @@ def task_filler(task: Any, splits: Any, config: Any, split: str = "train") -> Fi
 
 
 def _ignored(like: Data, key: str, words: int, tokens: int) -> Any:
-    """A column that an example from texts does not have."""
+    """A column that examples made from texts lack."""
     value = like[key]
     if not isinstance(value, Tensor):
         return value
     if key == _TOKENS:
         return torch.full((tokens,), IGNORED)
     if key == "y":
-        # Where no class is a number, the loss takes the examples alone that are no fillers.
+        # For float targets, which have no value to ignore, the loss skips fillers.
         fill = 0 if value.is_floating_point() else IGNORED
         return torch.full_like(value, fill) if len(value) == 1 else value.new_full((words,), fill)
     if value.size(0) == 1:
         return value
-    if key.endswith("_y") and key != "cut_y":  # words that are not read
+    if key.endswith("_y") and key != "cut_y":  # cut_y has words beyond the length limit
         raise ValueError(f"their nodes have labels, {key!r}")
     return value[:0]

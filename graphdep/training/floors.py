@@ -1,4 +1,4 @@
-"""Scores without training: counted labels, bags of words and frozen features."""
+"""Floors: scores of counting, bags of words and frozen encoders."""
 
 from __future__ import annotations
 
@@ -27,20 +27,26 @@ from graphdep.datasets.base.rows import OBJECTS
 from graphdep.io.limits import check_choice
 from graphdep.io.progress import with_progress
 from graphdep.metrics.metric import Metric
+from graphdep.metrics.scores import NOTHING
 from graphdep.nn.models.embedding import Pieces, texts_of
 from graphdep.nn.models.transformer import read_texts
+from graphdep.training.family import LOOKUP
 from graphdep.training.task import family_of, resolve_task
 
 if TYPE_CHECKING:
     from graphdep.nn.pretrained import PretrainedEncoder
 
 
+Scores = Callable[[np.ndarray], dict[str, float]]
+
+
 def look_up(keys: np.ndarray, labels: np.ndarray, asked: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
-    """The commonest label of each key that is asked for, the first of equally common ones.
+    """The most frequent label of each key, the smallest of equally frequent ones.
 
     Shapes:
-        - keys, labels: :math:`(N)`, what is known
-        - asked, otherwise: :math:`(M)`, keys, and labels of those that are not known; output :math:`(M)`
+        - keys, labels: :math:`(N)`, the training data
+        - asked, otherwise: :math:`(M)`, the keys to look up and the labels of unknown keys; output
+          :math:`(M)`
     """
     (key, label), count = np.unique(np.stack([keys, labels]), axis=1, return_counts=True)
     order = np.lexsort((label, -count, key))
@@ -50,14 +56,35 @@ def look_up(keys: np.ndarray, labels: np.ndarray, asked: np.ndarray, otherwise: 
     return np.where(known[place] == asked, best[place], otherwise)
 
 
+def count_floors(
+    keys: np.ndarray, labels: np.ndarray, asked: np.ndarray, lost: np.ndarray, score: Scores
+) -> dict[str, float]:
+    """Scores of two predictions by counting: the most frequent label of training, and the look-up of the most
+    frequent label of each key, or else the most frequent of all; the latter with the suffix ``_lookup``.
+
+    Args:
+        keys, labels: The training data ``[N]``.
+        asked: The keys to look up ``[M]``.
+        lost: Whether an item was cut from its example and has no prediction ``[M]``.
+        score: Scores of predictions ``[M]`` by name.
+    """
+    often = np.full(len(asked), np.bincount(labels).argmax())
+    found = {"": often, f"_{LOOKUP}": look_up(keys, labels, asked, otherwise=often)}
+    return {
+        f"{name}{suffix}": value
+        for suffix, prediction in found.items()
+        for name, value in score(np.where(lost, NOTHING, prediction)).items()
+    }
+
+
 def below_floor(task: str, scores: Mapping[str, float], floor: Mapping[str, float]) -> str:
-    """The main score where it is no better than its best floor, and that floor, for people; else empty.
+    """A sentence with the main score and its best floor if it is not better than that floor; else empty.
 
     Args:
         task: Name of the task.
-        scores: Scores by name, ``<split>_<metric>``; the test split counts, or where there is none the
-            validation split.
-        floor: What :meth:`TaskFamily.floor` gives for the same splits.
+        scores: Scores by name, ``<split>_<metric>``, of the test split or, without one, of the validation
+            split.
+        floor: Floors of the same splits (:meth:`LearningTask.floor`).
 
     Example:
         >>> from graphdep.training.floors import below_floor
@@ -76,62 +103,58 @@ def below_floor(task: str, scores: Mapping[str, float], floor: Mapping[str, floa
 
 
 def untrained(task: str, scores: Mapping[str, float], frozen: Mapping[str, float]) -> str:
-    """The main score of a pretrained encoder where it is no better than what the encoder gave before its
-    training, for people; else empty. Such a row says nothing of what it was trained with.
+    """A sentence with the main score of a pretrained encoder if it is not better than that of the frozen
+    encoder; else empty. Training had no effect in such a run, so that it shows nothing about its syntax.
 
     Args:
         task: Name of the task.
-        scores: As in :func:`below_floor`.
-        frozen: What :meth:`TaskFamily.floor_frozen` gives for the same splits; empty for other encoders.
+        scores: See :func:`below_floor`.
+        frozen: Scores of the frozen encoder on the same splits (:meth:`LearningTask.floor_frozen`), if any.
 
     Example:
         >>> from graphdep.training.floors import untrained
         >>> untrained("sick-e", {"test_accuracy": 0.5}, {"test_accuracy": 0.625})
-        'test_accuracy 0.5000 is no better than 0.6250 of the encoder before its training'
+        'test_accuracy 0.5000 is no better than 0.6250 of the frozen encoder'
     """
     metric, name = _main(task, scores)
     if name not in frozen or metric.is_better(scores[name], frozen[name]):
         return ""
-    return (
-        f"{name} {scores[name]:.4f} is no better than {frozen[name]:.4f} of the encoder before its training"
-    )
+    return f"{name} {scores[name]:.4f} is no better than {frozen[name]:.4f} of the frozen encoder"
 
 
 def _main(task: str, scores: Mapping[str, float]) -> tuple[Metric, str]:
-    """The first metric of a task, and its name among the scores of the split that counts, empty for none."""
+    """The first metric of a task, and the name of its score on the test or validation split, if any."""
     metric = resolve_task(task).metrics[0]
     names = (f"{split}_{metric.name}" for split in ("test", "val"))
     return metric, next((name for name in names if name in scores), "")
 
 
 LIMIT_ROWS = 20_000
-"""Rows to learn from at most, and to choose on: more hardly change a linear model."""
+"""Largest number of rows to fit a linear model to, and to select it on; more hardly change it."""
 _ALPHA = (1e4, 1e3, 1e2, 1e1)
 _CHUNK = 20_000
 
 Rows = Callable[[np.ndarray], Tensor]
-"""Gives the features of some rows by their numbers: ``[n] -> [n, F]``."""
+"""Gives the features of rows from their numbers: ``[n] -> [n, F]``."""
 
 
 def fit_ridge(train: Rows, y: np.ndarray, val: Rows, y_val: np.ndarray) -> Any:
-    """The ridge classifier of ``y`` that is right most often on a second split.
+    """A ridge classifier whose regularisation has the best accuracy on a second split.
 
-    Features are scaled to unit variance, and least squares are solved exactly, which many classes cost no
-    more. Of equally good strengths of regularisation it is the strongest. One class alone is predicted
-    always.
+    Features are scaled to unit variance. Of equally good strengths of regularisation the strongest is chosen.
+    With a single class, that class is always predicted.
 
     Args:
-        train: Features of the rows to learn from, of which at most :data:`LIMIT_ROWS` are taken, evenly
-            spread.
-        y: Their classes; a row of class -1, which has none, is not taken.
-        val, y_val: Of the split to choose on, in the same way; a row of class -1 is always wrong.
+        train: Features of the training rows; at most :data:`LIMIT_ROWS`, evenly spread, are used.
+        y: Their classes; rows of class -1 are not used.
+        val, y_val: The same for the second split, where class -1 counts as wrong.
     """
     rows, rows_val = _spread(np.flatnonzero(y >= 0)), _spread(np.arange(len(y_val)))
     x, x_val = (part(numbers).numpy() for part, numbers in ((train, rows), (val, rows_val)))
     if len(np.unique(y[rows])) < 2:
         return DummyClassifier(strategy="most_frequent").fit(x, y[rows])
     best, most = None, -1.0
-    for alpha in with_progress(_ALPHA, "fitting a linear model to the encoder's vectors"):
+    for alpha in with_progress(_ALPHA, "fitting a linear model to the frozen encoder"):
         model = make_pipeline(StandardScaler(), RidgeClassifier(alpha=alpha)).fit(x, y[rows])
         right = float((model.predict(x_val) == y_val[rows_val]).mean()) if len(rows_val) else 0.0
         if right > most:
@@ -140,7 +163,7 @@ def fit_ridge(train: Rows, y: np.ndarray, val: Rows, y_val: np.ndarray) -> Any:
 
 
 def predict_rows(model: Any, rows: Rows, count: int) -> np.ndarray:
-    """The class of each of ``count`` rows, whose features are not all in memory at a time."""
+    """The predicted classes of ``count`` rows, whose features are computed in chunks."""
     found = [model.predict(rows(numbers).numpy()) for numbers in _chunks(count)]
     return np.concatenate([np.zeros(0, dtype=np.int64), *found]).astype(np.int64)
 
@@ -166,16 +189,16 @@ _TERMS, _STEPS, _TOLERANCE = 20_000, 100, 1e-3
 
 
 class BagOfWords:
-    """Predicts a class or a number of the words of a text, or of a pair, whatever their order.
+    """Predicts a class or a number from the words of a text or a pair, without their order.
 
-    A logistic regression of 100 steps at most, of numbers a ridge regression, on TF-IDF of the commonest
-    20,000 words, by scikit-learn. Of a pair with the vectors u and v it reads u, v, |u - v| and u * v. One
-    class alone is predicted always.
+    By scikit-learn: logistic regression with at most 100 steps (ridge regression for numbers) on TF-IDF of
+    the 20,000 most frequent words. For pairs with vectors u and v the features are u, v, |u - v| and u * v.
+    With a single class, that class is always predicted.
 
     Args:
-        texts: Words by their numbers, a tuple for each of an example's one or two texts.
+        texts: Numbers of words, a tuple for each of an example's one or two texts.
         y: Targets ``[N]``.
-        classifies: Whether they are classes.
+        classifies: Whether the targets are classes.
 
     Example:
         >>> import numpy as np
@@ -186,7 +209,7 @@ class BagOfWords:
     """
 
     def __init__(self, texts: Sequence[tuple[Pieces, ...]], y: np.ndarray, *, classifies: bool) -> None:
-        self._terms = TfidfVectorizer(analyzer=_as_they_are, max_features=_TERMS)
+        self._terms = TfidfVectorizer(analyzer=tuple, max_features=_TERMS)
         self._terms.fit([text for row in texts for text in row])
         if not classifies:
             model: Any = Ridge(max_iter=_STEPS)
@@ -209,29 +232,24 @@ class BagOfWords:
         ).tocsr()
 
 
-def _as_they_are(words: Pieces) -> Pieces:
-    return words
-
-
 POOLS = ("mean", "cls")
 
 
 @torch.no_grad()
 def frozen_vectors(encoder: PretrainedEncoder, examples: Iterable[Data], pool: str = "mean") -> Tensor:
-    r"""The vectors of the texts of examples by an encoder as it is, of length 1.
+    r"""The vectors of the texts of examples by a frozen encoder, normalized to length 1.
 
-    The encoder reads each text on its own, :math:`[\text{CLS}]\ x_1 \dots x_n\ [\text{SEP}]`, over all pairs
-    of its nodes, and each different text once.
+    The encoder reads each distinct text once and on its own,
+    :math:`[\text{CLS}]\ x_1 \dots x_n\ [\text{SEP}]`, with full attention.
 
     Args:
-        encoder: The encoder. It stays on its device and in its mode.
-        examples: Examples of one or two segments, each a text: a sentence, a context or a response. What is
-            cut of an example is not read here either.
-        pool: ``"mean"`` over all nodes of the text, [CLS] and [SEP] among them, or the state of [CLS],
-            ``"cls"``. (default: ``"mean"``)
+        encoder: The encoder, which stays on its device and in its mode.
+        examples: Examples of one or two texts, one per segment.
+        pool: ``"mean"`` over all nodes of the text including [CLS] and [SEP], or ``"cls"``, the state of
+            [CLS]. (default: ``"mean"``)
 
     Shapes:
-        - output: :math:`(N, T, C)`, :math:`T` texts an example, on the CPU
+        - output: :math:`(N, T, C)` with :math:`T` texts per example, on the CPU
 
     Raises:
         ValueError: If :obj:`pool` is unknown.
@@ -247,16 +265,16 @@ def frozen_vectors(encoder: PretrainedEncoder, examples: Iterable[Data], pool: s
 
 @torch.no_grad()
 def frozen_words(encoder: PretrainedEncoder, examples: Iterable[Data]) -> list[Tensor]:
-    r"""The states of the words of examples by an encoder as it is, each a mean over its pieces.
+    r"""The states of the words of examples by a frozen encoder, each the mean over its pieces.
 
-    The encoder reads each text as in :func:`frozen_vectors`; marks are no part of it.
+    The encoder reads each text as in :func:`frozen_vectors`, without marks.
 
     Args:
-        encoder: The encoder. It stays on its device and in its mode.
+        encoder: The encoder, which stays on its device and in its mode.
         examples: Examples of one text.
 
     Returns:
-        An example's :math:`(W, C)`, on the CPU; examples of equal texts share it.
+        Per example :math:`(W, C)`, on the CPU; examples with the same text share it.
     """
     number: dict[tuple[int, ...], int] = {}
     words: dict[int, Tensor] = {}
@@ -275,11 +293,11 @@ PREDICTION, PROBABILITIES, PROBABILITY = "prediction", "probabilities", "probabi
 
 
 class PredictedRow(NamedTuple):
-    """What is new in a row.
+    """The prediction for a row.
 
     Args:
-        prediction: The label; :obj:`None` where nothing can be predicted.
-        probabilities: Those of all labels by their names; :obj:`None` as well.
+        prediction: The label; :obj:`None` if nothing can be predicted.
+        probabilities: The probabilities of all labels by name; likewise.
     """
 
     prediction: Any
@@ -292,18 +310,18 @@ def write_rows(
     predicted: Sequence[PredictedRow],
     names: Sequence[str] | None,
 ) -> tuple[str, list[str]]:
-    """The text of a file of some kind with predictions and probabilities, in JSON as one object, else
-    in a column each with six digits; and the keys or columns of the source that they replace.
+    """The text of a file with predictions and probabilities (one object in JSON, else a column per label with
+    six digits), and the keys or columns of the source that they replace.
 
     Args:
-        kind: Its suffix, ``.csv``, ``.tsv``, ``.jsonl``, or ``.json`` or ``.parquet``, of which JSON lines
-            are made.
-        rows: What it has.
-        predicted: What is new in each row.
-        names: Those of the labels; :obj:`None` where numbers are predicted, which have no probabilities.
+        kind: Suffix of the source: ``.csv``, ``.tsv``, or ``.jsonl``, ``.json`` or ``.parquet``, for which
+            the result is JSON lines.
+        rows: Rows of the source.
+        predicted: The prediction for each row.
+        names: Names of the labels; :obj:`None` for predicted numbers, which have no probabilities.
 
     Raises:
-        ValueError: If a cell of a ``.tsv`` file would have a tab or a line break.
+        ValueError: If a cell of a ``.tsv`` file has a tab or a line break.
     """
     lines = kind in OBJECTS
     shares = [PROBABILITIES] if lines else [f"{PROBABILITY}{name}" for name in names or ()]

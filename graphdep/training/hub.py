@@ -1,4 +1,4 @@
-"""Folders of models for the hub: cards, licences, loading."""
+"""Model folders for the Hugging Face hub: cards, licences, loading."""
 
 from __future__ import annotations
 
@@ -43,12 +43,11 @@ LICENCES: Mapping[str, str] = {
     "universal-propbank": "that of each language",
     "ud": "that of each treebank",
 }
-"""By the folder of a corpus. It is that of the corpus, as its card says."""
+"""Licences of the corpora, by folder."""
 
 
 def licence_of(root: str) -> str | None:
-    """The licence of the corpus that a task has in that folder; :obj:`None` where it is not known here, such
-    as that of files of one's own.
+    """The licence of the corpus in a folder; :obj:`None` if it is unknown, such as that of the user's files.
 
     Example:
         >>> licence_of("datasets/sick")
@@ -79,19 +78,18 @@ import graphdep
 model = graphdep.load("FOLDER"{parser})  # this folder, or its name on the hub
 {predict}```
 
-`graphdep predict`, `evaluate` and the other commands take the folder as `--checkpoint FOLDER`. Nothing in
-it is code.
+`graphdep predict`, `evaluate` and other commands take the folder as `--checkpoint FOLDER`. It has no code.
 """
 
 
 def model_card(config: TrainConfig, state: RunState, result: Mapping[str, Any] | None = None) -> str:
-    """The card, in Markdown.
+    """The model card in Markdown.
 
     Args:
-        config: The settings, without paths of the machine.
-        state: What the model was trained with.
-        result: What ``graphdep train`` reports of the run; without it the card has no scores.
-            (default: :obj:`None`)
+        config: The settings, without folders of this machine.
+        state: The state of the checkpoint.
+        result: The result of the run (``result.json``); without it the card has no scores. (default:
+            :obj:`None`)
     """
     summary = resolve_model(config.model, config.models).summary
     family = config.task_family
@@ -107,15 +105,15 @@ def model_card(config: TrainConfig, state: RunState, result: Mapping[str, Any] |
         ),
         _data(config, state),
         _scores(config, result),
-        "## Again\n\n```sh\ngraphdep train --config run.yaml\n```\n\n`run.yaml` has all settings; files and "
-        "folders in it are names alone.\n",
+        "## Reproduce\n\n```sh\ngraphdep train --config run.yaml\n```\n\n`run.yaml` has all settings; paths "
+        "are reduced to names.\n",
         _licence(family.tasks[config.task]),
     ]
     return "\n".join(parts)
 
 
-# What a hub calls tasks of a family, and how one is asked.
-_ASKED = {
+# The hub's name of the task of each class, and an example call.
+_USES = {
     "SequenceClassifier": ("text-classification", "model.predict({texts})"),
     "SentenceEncoder": ("sentence-similarity", 'model.encode(["A fine film."])'),
     "WordLabeller": ("token-classification", 'model.predict([["Ann", "sees", "Bob"]]{mark})'),
@@ -127,15 +125,15 @@ _PAIR = '[("A dog barks.", "A dog is loud.")]'
 _SPANS = ("The <e1>fire</e1> was a surprise.", "The <e1>fire</e1> met a <e2>war</e2>.")
 
 
-def _asked(task: str) -> tuple[str, str]:
+def _use(task: str) -> tuple[str, str]:
     known = family_of(task).task_class.predictor(task) or ""
-    return _ASKED.get(known.rpartition(".")[2], ("", ""))
+    return _USES.get(known.rpartition(".")[2], ("", ""))
 
 
 def _predicts(config: TrainConfig) -> str:
-    """The line that asks a model, with an example of its kind."""
+    """A line of code that calls the model on an example."""
     spec: Any = family_of(config.task).tasks[config.task]
-    line = _asked(config.task)[1].format(
+    line = _use(config.task)[1].format(
         texts=_PAIR if getattr(config, "num_texts", 1) == 2 else '["A fine film."]',
         mark=", [1]" if getattr(spec, "marked", False) else "",
         spans=_SPANS[getattr(spec, "num_spans", 2) - 1],
@@ -144,7 +142,7 @@ def _predicts(config: TrainConfig) -> str:
 
 
 def _known(config: TrainConfig, state: RunState) -> dict[str, str]:
-    """What the hub reads of a card: the encoder it is made from, language, licence and kind of task."""
+    """The card's metadata for the hub: pretrained encoder, language, licence and kind of task."""
     licence = licence_of(config.task_family.tasks[config.task].root) or ""
     identifier = licence.lower().replace(" ", "-") if re.match("MIT|CC BY", licence) else None
     base = hub_name(state.config.encoder) if getattr(state.config, "pretrained", False) else None
@@ -152,13 +150,13 @@ def _known(config: TrainConfig, state: RunState) -> dict[str, str]:
         "base_model": base,
         "language": _language(config.parser),
         "license": identifier,
-        "pipeline_tag": _asked(config.task)[0],
+        "pipeline_tag": _use(config.task)[0],
     }
     return {key: value for key, value in known.items() if value}
 
 
 def _language(parser: str) -> str | None:
-    """The code of a parser's language, if its name has one; ``bundled:`` names a folder, which has none."""
+    """The language code in a parser's name, if any; ``bundled:`` names a folder, which has none."""
     kind, _, own = parser.partition(":")
     language = own.partition("_")[0] or "en"
     known = kind in ("stanza", "spacy", "corenlp") or parser == "bundled"
@@ -166,8 +164,8 @@ def _language(parser: str) -> str | None:
 
 
 def hub_name(encoder: str) -> str | None:
-    """The name on the hub of an encoder, by a name or a folder: of the hub's cache, or one whose
-    ``config.json`` says where it is from; :obj:`None` where nothing says so.
+    """The name on the hub of an encoder, given its name or folder: from the path in the hub's cache, or from
+    ``config.json``; :obj:`None` if unknown.
 
     Example:
         >>> from graphdep.training.hub import hub_name
@@ -183,7 +181,7 @@ def hub_name(encoder: str) -> str | None:
             encoder = str(settings.get("_name_or_path", ""))
         except (OSError, ValueError, AttributeError):
             return None
-    # What an export has written of a folder is a word, such as "model".
+    # Exports reduce a folder to its last part, such as "model".
     return encoder if not os.path.exists(encoder) and _HUB_NAME.fullmatch(encoder) else None
 
 
@@ -196,10 +194,10 @@ def _gives(family: TaskFamily, task: str) -> str:
 
 def _licence(task: Task) -> str:
     known = licence_of(task.root)
-    corpus = f"The corpus, {task.title}: {known}." if known else "The corpus: its licence is not known here."
+    corpus = f"The corpus, {task.title}: {known}." if known else "The licence of the corpus is unknown."
     return (
-        f"## Licence\n\n{corpus} The model has none of its own: those of the corpus, and of the word vectors "
-        "or encoder it started from, bind whoever passes it on.\n"
+        f"## Licence\n\n{corpus} The model has no licence of its own: those of the corpus and of the initial "
+        "word vectors or encoder apply.\n"
     )
 
 
@@ -222,22 +220,22 @@ def _data(config: TrainConfig, state: RunState) -> str:
         names = [str(label) for label in state.labels]
         rows["classes"] = ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
     return "## Trained on\n\n" + _table(
-        ("what", "which"), [(name, str(value)) for name, value in rows.items()]
+        ("property", "value"), [(name, str(value)) for name, value in rows.items()]
     )
 
 
 def _scores(config: TrainConfig, result: Mapping[str, Any] | None) -> str:
     if result is None or not result.get("metrics"):
-        return "## Scores\n\nNone are known here.\n"
+        return "## Scores\n\nUnknown.\n"
     floors = {"no skill": {}, **config.task_family.split_floors(result.get("floor") or {})}
     if frozen := result.get("floor_frozen"):
-        floors["not trained"] = frozen
+        floors["frozen encoder"] = frozen
     lines = [
         (name, _number(value), *(_number(floor.get(name)) for floor in floors.values()))
         for name, value in result["metrics"].items()
     ]
     header = ("score", "value", *floors)
-    about = "One run, one seed: no difference to another model is shown by it (`graphdep compare`).\n\n"
+    about = "One run with one seed, which cannot show a difference to another model (`graphdep compare`).\n\n"
     return "## Scores\n\n" + about + _table(header, lines)
 
 
@@ -262,26 +260,25 @@ def write_model_folder(
     *,
     overwrite: bool = False,
 ) -> list[str]:
-    """Writes ``config.json``, which has the SHA-256 of all other files, a model card ``README.md``,
-    ``run.yaml``, ``vocab.json``, ``relations.json``, of a pretrained encoder ``encoder.json``, and last
-    ``model.safetensors``: a folder that was written in part is refused.
+    """Writes ``config.json`` with the SHA-256 of all other files, the model card ``README.md``, ``run.yaml``,
+    ``vocab.json``, ``relations.json``, ``encoder.json`` of a pretrained encoder, and last
+    ``model.safetensors``. Incomplete folders are refused by :func:`~graphdep.load`.
 
-    Paths in the settings lose their folders, which nobody else has. Files of an earlier export are replaced
-    where nobody has changed them since.
+    Paths in the settings are reduced to names. Unchanged files of an earlier export are replaced.
 
     Args:
         folder: The folder.
         task: The trained task.
-        state: What it was trained with.
-        result: What ``graphdep train`` reports of the run, for the card. (default: :obj:`None`)
-        overwrite: Replace other files of these names, too. (default: :obj:`False`)
+        state: Its state.
+        result: The result of the run, for the card. (default: :obj:`None`)
+        overwrite: Also replace other files of these names. (default: :obj:`False`)
 
     Returns:
         The names of the files.
 
     Raises:
-        ValueError: If a file of one of these names was not written by an earlier export, or was changed since
-            then, and :obj:`overwrite` is not set; or if the folder is that of a run.
+        ValueError: If a file of one of these names is not from an earlier export, or was changed since then,
+            and :obj:`overwrite` is not set; or if the folder is that of a run.
     """
     from safetensors.torch import save
 
@@ -292,22 +289,22 @@ def write_model_folder(
     beside = {CARD: model_card(config, state, result).encode(), RUN_FILE: run_text(config).encode()}
     parts = {name: own.pop(part) for part, name in PARTS.items() if own[part] is not None}
     files = {name: _json(part) for name, part in parts.items()}
-    # Tensors that share memory would be refused; each is written on its own. Not by safetensors, which writes
-    # to a temporary file of its own name: a kill would leave it for good.
+    # Cloned, since safetensors refuses tensors that share memory. Written here, since a kill of safetensors'
+    # own writer would leave a temporary file for good.
     files[MODEL_WEIGHTS] = save({name: x.detach().cpu().clone() for name, x in task.state_dict().items()})
-    said: dict[str, Any] = {
+    description: dict[str, Any] = {
         "library_name": "graphdep",
         "graphdep_version": __version__,
         "format": MODEL_FORMAT,
     }
     for key, written in (("files", files), ("beside", beside)):
-        said[key] = {name: hashlib.sha256(content).hexdigest() for name, content in written.items()}
+        description[key] = {name: hashlib.sha256(content).hexdigest() for name, content in written.items()}
     target.mkdir(parents=True, exist_ok=True)
-    # At no moment is there a file that config.json does not have as it is: a kill leaves a folder that is no
-    # model, and can be exported to again.
+    # No file ever differs from its digest in config.json: after a kill the folder is no model, and the export
+    # can be repeated.
     for name in _NAMES:
         (target / name).unlink(missing_ok=True)
-    contents = {MODEL_CONFIG: _json({**said, "run": own}), **beside, **files}
+    contents = {MODEL_CONFIG: _json({**description, "run": own}), **beside, **files}
     for name, content in contents.items():
         with atomic_path(target / name) as temporary:
             temporary.write_bytes(content)
@@ -316,12 +313,12 @@ def write_model_folder(
 
 def _check_replaceable(target: Path, overwrite: bool) -> None:
     if (target / BEST).exists():
-        raise ValueError(f"{target} is the folder of a run, whose {BEST} is its model: choose another folder")
+        raise ValueError(f"{target} is the folder of a run with {BEST}: choose another folder")
     check_replaced(target, _NAMES, exported_files(target), overwrite=overwrite)
 
 
 def without_folders(config: TrainConfig) -> TrainConfig:
-    """The settings with the names of files and folders alone: whoever gets them has others."""
+    """The settings with paths reduced to names, since other machines have other folders."""
     usual = TrainConfig.of_task(config.task)
     names = [*config.with_mark("place"), *(["encoder"] if hasattr(config, "encoder") else [])]
     given = {
@@ -331,7 +328,7 @@ def without_folders(config: TrainConfig) -> TrainConfig:
     return config.replace(**own, parser=_PARSER_FILE.sub(r"\1\2", config.parser))
 
 
-# NAME:FOLDER/FILE, and no address.
+# NAME:FOLDER/FILE, but not NAME:ADDRESS.
 _PARSER_FILE = re.compile(r"^([\w-]+:)(?!.*//).*[/\\]([^/\\]*)$")
 _HUB_NAME = re.compile(r"(\w[\w.-]*/)?\w[\w.]*-[\w.-]*|\w[\w.-]*/\w[\w.-]*")
 
@@ -348,33 +345,33 @@ _KEPT = ("edges", "parser", "device", "batch_size")
 
 
 class HubModel(ModelHubMixin):
-    """What predictors of trained models have of the hub: :meth:`save_pretrained`, :meth:`from_pretrained` and
-    :meth:`push_to_hub` of `huggingface_hub.ModelHubMixin
+    """Gives trained models :meth:`save_pretrained`, :meth:`from_pretrained` and :meth:`push_to_hub` of
+    `huggingface_hub.ModelHubMixin
     <https://huggingface.co/docs/huggingface_hub/package_reference/mixins>`_.
 
-    The folder is that of :func:`~graphdep.training.hub.write_model_folder`: no pickle,
-    no code. Its files alone are uploaded. Nothing is fetched where a name is a folder that is there.
+    A folder has the files of :func:`~graphdep.training.hub.write_model_folder`, without pickle and code. Only
+    these are uploaded. Nothing is downloaded if a name is an existing folder.
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        return object.__new__(cls)  # the mixin's own would keep the arguments, as what to write to a config
+        return object.__new__(cls)  # the mixin's would keep the arguments for a config file
 
     checkpoint: Any
-    """The checkpoint that it was made from."""
+    """The checkpoint that it was loaded from."""
     _own: tuple[LearningTask, RunState]
 
     def _trained(self) -> tuple[LearningTask, RunState]:
-        """The trained task and what it was trained with."""
+        """The trained task and its state."""
         return self._own
 
     @classmethod
     def _of_folder(cls, folder: str, **options: Any) -> Self:
-        """A predictor from a folder, with options as in the class."""
+        """A predictor from a folder; for options see the class."""
         return cls(folder, **options)
 
     def _result(self) -> Mapping[str, Any] | None:
-        """What is known of its scores."""
-        return result_beside(self.checkpoint)
+        """The result of the run, if known."""
+        return run_result(self.checkpoint)
 
     def save_pretrained(
         self,
@@ -387,23 +384,23 @@ class HubModel(ModelHubMixin):
         model_card_kwargs: Any = None,
         **options: Any,
     ) -> str | None:
-        """Writes the model to a folder, for others.
+        """Writes the model to a folder, to share it.
 
         Args:
             save_directory: The folder.
-            overwrite: Replace files of the same names that no earlier export has written, or that were
+            overwrite: Also replace files of the same names that are not from an earlier export, or were
                 changed since. (default: :obj:`False`)
-            push_to_hub: Upload it, too. (default: :obj:`False`)
-            repo_id: Its name on the hub. (default: that of the folder)
-            config, model_card_kwargs: Of the mixin; the folder has a configuration and a card of its own.
-            **options: Of :meth:`push_to_hub`.
+            push_to_hub: Upload the folder. (default: :obj:`False`)
+            repo_id: Name on the hub. (default: that of the folder)
+            config, model_card_kwargs: Not used; arguments of the mixin.
+            **options: See :meth:`push_to_hub`.
 
         Returns:
             The address on the hub, with :obj:`push_to_hub`.
 
         Raises:
-            ValueError: If a file would be replaced that is not as an earlier export wrote it, or the folder
-                is that of a run.
+            ValueError: If a file that is not from an earlier export would be replaced, or the folder is that
+                of a run.
         """
         if options and not push_to_hub:
             raise TypeError(f"{next(iter(options))!r} is for push_to_hub=True")
@@ -425,8 +422,8 @@ class HubModel(ModelHubMixin):
         options = {name: model_kwargs[name] for name in _KEPT if name in model_kwargs}
         where = {"revision": revision, "cache_dir": cache_dir, "token": token}
         where |= {"force_download": force_download, "local_files_only": local_files_only}
-        folder = fetched(model_id, **where)
-        # The mixin adds what stands in config.json, which is not for the class.
+        folder = fetch_model(model_id, **where)
+        # The mixin adds the keys of config.json, which are not arguments of the class.
         unknown = sorted({*model_kwargs} - {*_KEPT, "config"} - _names_in(Path(folder) / "config.json"))
         if unknown:
             raise TypeError(f"{cls.__name__}.from_pretrained takes no {unknown[0]!r}: {', '.join(_KEPT)}")
@@ -436,12 +433,12 @@ class HubModel(ModelHubMixin):
 def _names_in(path: Path) -> set[str]:
     try:
         return {*json.loads(path.read_text(encoding="utf-8"))}
-    except (OSError, ValueError, TypeError):  # whoever reads the model says what is wrong with it
+    except (OSError, ValueError, TypeError):  # reported when the model is read
         return set()
 
 
-def result_beside(checkpoint: str | os.PathLike[str]) -> Mapping[str, Any] | None:
-    """What ``graphdep train`` reported of the run that a checkpoint is in; :obj:`None` where nothing is."""
+def run_result(checkpoint: str | os.PathLike[str]) -> Mapping[str, Any] | None:
+    """The result of the run that a checkpoint belongs to; :obj:`None` if there is none."""
     place = Path(checkpoint)
     path = (place if place.is_dir() else place.parent) / "result.json"
     try:
@@ -451,42 +448,37 @@ def result_beside(checkpoint: str | os.PathLike[str]) -> Mapping[str, Any] | Non
     return found if isinstance(found, dict) else None
 
 
-def fetched(name: str | os.PathLike[str], **where: Any) -> str:
-    """The file or folder of that name, or a copy of the hub's model of that name.
+def fetch_model(name: str | os.PathLike[str], **where: Any) -> str:
+    """The path of a local file or folder, or of a downloaded copy of a model on the hub.
 
     Raises:
-        FileNotFoundError: If there is no such file, and the name cannot be one of the hub.
+        FileNotFoundError: If there is no such file and the name is not of the form ``OWNER/NAME``.
     """
     from huggingface_hub import snapshot_download
-
-    from graphdep.io.files import MODEL_CONFIG, MODEL_WEIGHTS
-    from graphdep.training.checkpoint import CARD, PARTS
-    from graphdep.training.config import RUN_FILE
 
     text = os.fspath(name)
     if os.path.exists(text):
         return text
     if text.count("/") != 1 or text.startswith((".", "/", "~")) or Path(text).suffix == ".ckpt":
-        raise FileNotFoundError(f"no checkpoint or folder at {text}, nor is it OWNER/NAME of the hub")
+        raise FileNotFoundError(f"no checkpoint or folder {text}, and it is not OWNER/NAME on the hub")
     files = [MODEL_CONFIG, MODEL_WEIGHTS, CARD, RUN_FILE, *PARTS.values()]
     return snapshot_download(text, allow_patterns=files, **where)
 
 
 def load(name: str | os.PathLike[str], **options: Any) -> HubModel:
-    """A trained model that answers: a :class:`~graphdep.SequenceClassifier`,
-    :class:`~graphdep.WordLabeller`, :class:`~graphdep.SpanClassifier`, :class:`~graphdep.Responder` or
-    :class:`~graphdep.ResponseSelector`, as its task is; of a regression the
-    :class:`~graphdep.SentenceEncoder`. No code in it is run.
+    """Loads a trained model: a :class:`~graphdep.SequenceClassifier`, :class:`~graphdep.WordLabeller`,
+    :class:`~graphdep.SpanClassifier`, :class:`~graphdep.Responder` or :class:`~graphdep.ResponseSelector`,
+    depending on its task; for regression a :class:`~graphdep.SentenceEncoder`. No code in the model is run.
 
     Args:
-        name: A folder of ``save_pretrained``, a run's folder or checkpoint, or ``OWNER/NAME`` of the Hugging
-            Face hub, from which nothing is fetched where there is a folder of that name.
+        name: A folder by ``save_pretrained``, the folder or a checkpoint of a run, or ``OWNER/NAME`` on the
+            Hugging Face hub, if there is no such folder.
         **options: Of the class: :obj:`edges`, :obj:`parser`, :obj:`device`, :obj:`batch_size`.
 
     Raises:
-        FileNotFoundError: If there is none.
+        FileNotFoundError: If there is no such model.
         ValueError: If it is damaged, not graphdep's or of another version, its task has no such class, or an
-            option has to be given.
+            option must be given.
 
     Example:
         >>> import graphdep
@@ -495,12 +487,12 @@ def load(name: str | os.PathLike[str], **options: Any) -> HubModel:
         >>> graphdep.load("opinions").predict(["A fine film."]).shape
         (1,)
     """
-    place = fetched(name)
+    place = fetch_model(name)
     task = read_task(place)
     known = family_of(task).task_class.predictor(task)
     if known is None:
         used = family_of(task).used_by
-        raise ValueError(f"{place}: trained on the task {task!r}, which no class answers for: see {used}")
+        raise ValueError(f"{place}: trained on the task {task!r}, for which there is no class: see {used}")
     module, _, called = known.rpartition(".")
     predictor: type[HubModel] = getattr(importlib.import_module(module), called)
     return predictor._of_folder(place, **options)

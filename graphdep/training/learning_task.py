@@ -1,4 +1,4 @@
-"""What a task is: the Lightning module that learns it, and all that is asked of it."""
+"""Base classes of tasks: Lightning modules with model, loss, scores and predictions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from graphdep.nn.static_batch import FlatBatch, Flattener
 from graphdep.parsing.enhanced import enhance
 from graphdep.parsing.parser import Parser, parse_joined
 from graphdep.training.build import (
-    Parts,
+    BuildInputs,
     backbone_of,
     check_nodes,
     check_read,
@@ -54,24 +54,22 @@ if TYPE_CHECKING:
 
 
 def graphs_of(trees: list[Sentence], config: Any) -> list[Sentence]:
-    """The trees, or the enhanced graphs that a model of the settings reads."""
+    """The trees, or their enhanced graphs if the settings ask for those."""
     arcs = getattr(config, "arcs", "basic")
     return trees if arcs == "basic" else enhance(trees, arcs, config.engine)
 
 
 def gather_rows(rows: tuple[Tensor, ...], number: Tensor | None) -> tuple[Tensor, ...]:
-    """The rows of a whole split, the same in every process, from those that each process has.
+    """Gathers the rows of a whole split from all processes, in the order of the examples.
 
-    A ``DistributedSampler`` gives all processes equally many examples: where the split is not a multiple, the
-    first ones are repeated. So each process says of which examples its rows are. Every example counts once,
-    by the rows of the first process that has it, and the rows come in the order of the examples, as one
-    process has them.
+    A ``DistributedSampler`` repeats the first examples if their number is not a multiple of the number of
+    processes. Every example counts once, by the rows of the first process that has it.
 
     Args:
-        rows: What this process has: tensors with one size in their first dimension, which may be another one
-            in each process.
-        number: The example of each row in the split ``[num_rows]``; :obj:`None` in any process where that is
-            not known: then all rows of all processes are taken, one process after the other.
+        rows: The rows of this process: tensors with the same size in their first dimension, which may differ
+            between processes.
+        number: The example of each row in the split ``[num_rows]``. If :obj:`None` in any process, all rows
+            of all processes are concatenated.
     """
     parts: list[Any] = [None] * dist.get_world_size()
     dist.all_gather_object(parts, (rows, number))
@@ -88,21 +86,21 @@ def gather_rows(rows: tuple[Tensor, ...], number: Tensor | None) -> tuple[Tensor
 
 
 def mean_of_processes(loss: Tensor, items: float, examples: int) -> tuple[Tensor, Tensor, int]:
-    r"""A loss that is a mean over items, from those of all processes: as one process has it of all items.
+    r"""Combines the mean losses of all processes to the mean over all their items.
 
     .. math::
         \ell = \frac{\sum_r n_r \ell_r}{\sum_r n_r}
 
-    DDP averages the gradients of :math:`R` processes, so that each has to take those of
+    DDP averages the gradients of :math:`R` processes, so each computes the gradient of
     :math:`R\, n_r \ell_r / \sum_r n_r`.
 
     Args:
-        loss: The mean :math:`\ell_r` of this process.
-        items: The number :math:`n_r` of its items; 0 where what it has does not count.
-        examples: Its examples that count.
+        loss: The mean loss :math:`\ell_r` of this process.
+        items: The number :math:`n_r` of its items; 0 if they do not count.
+        examples: The number of its examples that count.
 
     Returns:
-        What to take gradients of, :math:`\ell`, and the examples of all processes.
+        The loss for the gradient, :math:`\ell`, and the number of examples of all processes.
     """
     own = loss.detach().double()
     total = torch.stack([own * items, own.new_tensor(items), own.new_tensor(examples)])
@@ -113,14 +111,14 @@ def mean_of_processes(loss: Tensor, items: float, examples: int) -> tuple[Tensor
 
 
 def example_numbers(loader: Any, seen: list[Tensor]) -> Tensor | None:
-    """The numbers in the split of examples that were counted as a loader gave them.
+    """The numbers in the split of the examples of a loader.
 
     Args:
         loader: The loader of this process.
-        seen: Numbers of examples in the order of the loader, from 0, batch by batch.
+        seen: Positions of examples in the order of the loader, from 0, batch by batch.
 
     Returns:
-        All of them in one tensor; :obj:`None` unless the loader's order is one that it has each time.
+        All numbers in one tensor; :obj:`None` unless the loader always has the same order.
     """
     batches = getattr(loader, "batch_sampler", None)
     if not isinstance(getattr(batches, "sampler", None), SequentialSampler | DistributedSampler):
@@ -135,62 +133,61 @@ MakeOptimizer = Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer]
 
 
 class TrainingError(RuntimeError):
-    """Training cannot go on, and the message says what may help."""
+    """Training failed; the message has advice."""
 
 
 @dataclass(frozen=True)
 class LinearSchedule:
-    """A learning rate that rises linearly from 0 to its full value, and then falls linearly to 0 at the end.
+    """Linear warm-up from 0 to the full learning rate, then linear decay to 0 at the end.
 
     Args:
-        warmup_steps: Updates until the full value.
-        total_steps: Updates in all.
+        warmup_steps: Number of warm-up steps.
+        total_steps: Number of all steps.
     """
 
     warmup_steps: int
     total_steps: int
 
-    # SequentialLR of two LinearLR multiplies step by step, and so differs in the last digits from this.
+    # SequentialLR of two LinearLR would accumulate rounding errors.
     def __call__(self, step: int) -> float:
-        """The factor of update ``step``, which counts from 0."""
-        # The first update has a share, too: a rate of 0 would waste its batch.
+        """The factor of the learning rate in a step, counted from 0."""
+        # step + 1, since a first rate of 0 would waste a batch.
         if step < self.warmup_steps:
             return (step + 1) / self.warmup_steps
         return max(0.0, (self.total_steps - step) / max(1, self.total_steps - self.warmup_steps))
 
 
 class LearningTask(L.LightningModule, ABC):
-    """Base of the tasks. Edges are derived from the trees, batch by batch unless the batches have them.
+    """Base class of tasks. Edges are built from the trees batch by batch, unless batches have them already.
 
-    A subclass sets :attr:`metrics` and defines :meth:`build`, which makes the task of settings, :meth:`loss`
-    for training, :meth:`outputs` for everything else, :meth:`score` and :meth:`compared` over the outputs of
-    a whole split, and :meth:`floor`, what no skill gets; everything else has a default. ``trainer.fit``
-    scores the validation split after each epoch, ``trainer.test(task, loader)`` any other: metrics are logged
-    as ``val_...`` and ``test_...``.
+    A subclass sets :attr:`metrics` and defines :meth:`build`, which makes the task from settings;
+    :meth:`loss` for training; :meth:`outputs` for scores and predictions; :meth:`score` and :meth:`compared`,
+    given the outputs of a whole split; and :meth:`floor`, the scores without skill. ``trainer.fit`` scores
+    the validation split after each epoch, ``trainer.test(task, loader)`` another split; metrics are logged as
+    ``val_...`` and ``test_...``.
 
-    Where several processes share a split (DDP), its scores are those of the whole split in each of them: see
-    :func:`~graphdep.training.learning_task.gather_rows`.
+    If several processes share a split (DDP), each computes the scores of the whole split
+    (:func:`~graphdep.training.learning_task.gather_rows`).
 
     Args:
         model: The model.
-        edges: Transform that builds the batch's edges, the tree control included.
-        optimizer: Makes an optimizer of parameters. (default: AdaGrad with a learning rate of 1e-3)
-        warmup_steps: Updates of :class:`LinearSchedule`'s rise; :obj:`None` for a constant learning rate.
+        edges: Transform that builds the edges of a batch, including the tree control.
+        optimizer: Makes an optimizer from parameters. (default: AdaGrad with a learning rate of 1e-3)
+        warmup_steps: Warm-up steps of :class:`LinearSchedule`; :obj:`None` for a constant learning rate.
             (default: :obj:`None`)
-        clip: The most that the norm of the gradients may be; :obj:`None` for any norm. (default:
-            :obj:`None`)
-        seed: With the number of the epoch it decides that epoch's dropout, so that a resumed run goes on
-            exactly as an uninterrupted one. (default: :obj:`0`)
+        clip: Largest norm of the gradients; :obj:`None` for no limit. (default: :obj:`None`)
+        seed: Seed of dropout, combined with the number of the epoch, so that a resumed run gives the same
+            result. (default: :obj:`0`)
     """
 
     metrics: tuple[Metric, ...]
-    """The metrics of a split; the first decides which epoch is the best."""
+    """The metrics of a split; the first selects the best epoch."""
     reads_columns: ClassVar[bool] = False
-    """Whether :meth:`predict_file` reads columns of words that are no trees."""
+    """Whether :meth:`predict_file` reads columns of words without trees."""
     reads_spans: ClassVar[bool] = False
     """Whether :meth:`example` takes rows with marked spans."""
     graphs_outputs: ClassVar[bool] = True
-    """Whether :meth:`outputs` can be a CUDA graph."""
+    """Whether :meth:`outputs` can be captured as a CUDA graph."""
 
     def __init__(
         self,
@@ -203,7 +200,7 @@ class LearningTask(L.LightningModule, ABC):
         seed: int = 0,
     ) -> None:
         super().__init__()
-        # Lightning's own loop over a step takes longer than the step of a small model.
+        # Lightning's automatic optimization takes longer than a step of a small model.
         self.automatic_optimization = False
         self.model, self.edges, self.seed = model, edges, seed
         self.make_optimizer, self.warmup_steps, self.clip = optimizer, warmup_steps, clip
@@ -221,16 +218,18 @@ class LearningTask(L.LightningModule, ABC):
 
     @classmethod
     @abstractmethod
-    def build(cls, config: Any, parts: Parts) -> Self:
-        """The task of the settings: model, edges, loss and optimizer, not trained."""
+    def build(cls, config: Any, parts: BuildInputs) -> Self:
+        """A new task of the settings: model, edges, loss and optimizer."""
 
     @abstractmethod
     def loss(self, batch: Batch) -> Tensor:
-        """What training makes small."""
+        """The training loss of a batch."""
 
     @abstractmethod
     def outputs(self, batch: Batch) -> Outputs:
-        """What a batch's scores need: tensors of a row an example, or as :meth:`rows` says."""
+        """The outputs of a batch that scores are computed from: tensors with a row per example, or as in
+        :meth:`rows`.
+        """
 
     @abstractmethod
     def score(self, outputs: Outputs, prefix: str) -> dict[str, float]:
@@ -238,51 +237,47 @@ class LearningTask(L.LightningModule, ABC):
 
     @abstractmethod
     def compared(self, outputs: Outputs) -> tuple[np.ndarray, np.ndarray]:
-        """Targets and predictions ``[N]`` that the metrics compare."""
+        """Targets and predictions ``[N]`` of the metrics."""
 
     @abstractmethod
     def floor(self, splits: Splits, split: str, outputs: Outputs) -> dict[str, float]:
-        """What no skill gets, by the names of the metrics: ``<split>_<metric>``, and for each of the family's
-        further floors ``<split>_<metric>_<ending>``.
+        """The scores without skill by name, ``<split>_<metric>``, and those of the family's further floors,
+        ``<split>_<metric>_<ending>``.
         """
 
     def groups(self, outputs: Outputs) -> np.ndarray | None:
-        """What of :meth:`compared` belongs together, as the words of a sentence do: a whole number each
-        ``[N]``. Tests between systems draw these groups. :obj:`None` where each stands for itself, which is
-        the default.
+        """The group of each row of :meth:`compared` as a whole number ``[N]``, such as its sentence;
+        :obj:`None` for independent rows, the default. Significance tests resample groups.
         """
         return None
 
     def digests(self, splits: Splits, split: str, outputs: Outputs) -> list[str]:
-        """What tells apart the example of each row of :meth:`compared`, whatever parses and reads it: runs on
-        other examples are not compared. By default a row is an example.
+        """A digest of the example of each row of :meth:`compared`, independent of parser and tokenizer: only
+        runs on the same examples are compared. By default a row is an example.
         """
         return splits.example_digests(split)
 
     def items(self, batch: Batch) -> float:
-        """Over how many items :meth:`loss` is a mean, which is what processes that share a batch weigh their
-        parts by. By default examples.
+        """The number of items that :meth:`loss` is a mean over, by which processes that share a batch weight
+        their losses. By default examples.
         """
         return batch.num_graphs
 
     @property
     def counts_fillers(self) -> bool:
-        """Whether :meth:`loss` counts examples that fill a batch (:class:`~graphdep.data.filler.Filler`):
-        then batches are not filled. By default it does.
+        """Whether :meth:`loss` counts filler examples (:class:`~graphdep.data.filler.Filler`), so that
+        batches must not be filled. By default it does.
         """
         return True
 
     def rows(self, batch: Batch) -> Tensor:
-        """The example, counted within the batch, of each row of :meth:`outputs`: by default a row an
-        example.
-        """
+        """The example in the batch of each row of :meth:`outputs`; by default a row is an example."""
         return torch.arange(batch.num_graphs)
 
     @classmethod
     def predictor(cls, task: str) -> str | None:
-        """The class that answers for models of a task in Python, ``"package.module.Class"``.
-
-        It is a :class:`~graphdep.training.hub.HubModel`. (default: there is none)
+        """The class for models of a task in Python, ``"package.module.Class"``, a
+        :class:`~graphdep.training.hub.HubModel`; by default there is none.
         """
         return None
 
@@ -296,15 +291,15 @@ class LearningTask(L.LightningModule, ABC):
         relations: RelationVocab | None = None,
         labels: Sequence[Label] | None = None,
     ) -> Splits:
-        """Splits of the corpus; arguments as of :func:`~graphdep.training.load_splits`."""
+        """Splits of the corpus; see :func:`~graphdep.training.load_splits`."""
         return load_corpus(config, splits, vocab, pretrained, relations, labels)
 
     @classmethod
     def make_edges(cls, config: Any) -> BaseTransform:
-        """The tree control, the edges, and their types where the model needs and the edges lack them.
+        """The tree control, the edges, and their types if the model needs and the edges lack them.
 
         Raises:
-            ValueError: If the model does not read what the edges carry, or they lack what it reads.
+            ValueError: If the edges do not fit the model.
         """
         if config.edges is None:
             return with_trees(config, [])
@@ -314,43 +309,40 @@ class LearningTask(L.LightningModule, ABC):
 
     @classmethod
     def reads(cls, config: Any) -> frozenset[str]:
-        """What a model reads of edges beside their pairs, by the names in
-        :mod:`graphdep.transforms.edge_set`: edges that carry more, or lack some of it, are refused.
-        By default it reads pairs alone, written out or not.
+        """The data of edges that a model reads, by the names in :mod:`graphdep.transforms.edge_set`; edges
+        that carry more or less are refused. By default pairs only, explicit or implicit.
         """
         return AttentionConv.reads
 
     @classmethod
     def own_edges(cls, config: Any, name: str) -> list[BaseTransform]:
-        """The edges of a preset, for a tree that stands, and what is done to them."""
+        """The edges of a preset and the transforms after them, without tree control."""
         return [preset_edges(config, name)]
 
     @classmethod
     def comparable(cls, mine: Splits, other: Splits) -> bool:
-        """Whether the predictions of two rows are of the same targets: by default of the same numbers of the
-        same examples, as no other words or pieces give.
-        """
+        """Whether the predictions of two rows have the same targets; by default only with the same data."""
         return mine is other
 
     @classmethod
     def known_labels(cls, config: Any) -> bool:
-        """Whether a trained model's classes are those of its checkpoint and not of its corpus."""
+        """Whether the classes of a trained model are those in its checkpoint, not those of the corpus."""
         return False
 
     @classmethod
     def floor_frozen(cls, config: Any, splits: Splits, encoder: PretrainedEncoder) -> dict[str, float]:
-        """What a pretrained encoder gets before it is trained, by the names of the metrics, of all splits
-        that are scored; :attr:`TaskFamily.frozen` says how. Empty where there is no such floor.
+        """The scores of the frozen pretrained encoder on all scored splits, by name
+        (:attr:`TaskFamily.frozen` describes the method); empty if there is no such floor.
 
         Args:
             config: The settings.
             splits: The data.
-            encoder: The encoder, as it was loaded.
+            encoder: The encoder as loaded.
         """
         return {}
 
     def adapt(self, config: Any, trained: Any) -> None:
-        """Takes the edges and ways to score of other settings than those of the training.
+        """Adopts the edges and scoring options of other settings than those of the training.
 
         Raises:
             ValueError: If the model has no layers for them.
@@ -361,43 +353,42 @@ class LearningTask(L.LightningModule, ABC):
     def extra_scores(
         self, splits: Splits, split: str, config: Any, folder: Path | None = None
     ) -> SplitScores:
-        """Scores that outputs alone do not give, such as those of responses; files go to ``folder``."""
+        """Scores that need more than outputs, such as those of responses; files are written to ``folder``."""
         return SplitScores()
 
     def tables(self, splits: Splits, split: str, outputs: Outputs) -> dict[str, Any]:
-        """What a result has beside scores, by name: plain values, such as a row for each label."""
+        """Further tables of a result by name, as plain values, such as scores of each label."""
         return {}
 
     def readable(self, splits: Splits, split: str, outputs: Outputs) -> dict[str, list[str]]:
-        """What people read of a split beside the numbers of its ``predictions.csv``: columns by their names,
-        such as the names of labels and the texts, of as many rows as :meth:`compared` gives.
+        """Columns of ``predictions.csv`` for human readers by name, such as labels and texts, with the rows
+        of :meth:`compared`.
         """
         return {}
 
     def example(
         self, config: Any, vocab: Vocab, relations: RelationVocab, texts: list[str], parser: Parser
     ) -> tuple[Data, list[Sentence]]:
-        """An example of raw texts as the trained model reads it, without edges, and the tree of each of its
-        utterances.
+        """The model's input for raw texts, without edges, and the trees of its utterances.
 
         Args:
-            config, vocab, relations: What it was trained with.
+            config, vocab, relations: Those of the training.
             texts: The texts of one example, none of them blank.
-            parser: Gives trees, or graphs where the settings have :obj:`arcs` other than ``"basic"``.
+            parser: The parser.
 
         Raises:
-            ValueError: If the model takes another number of texts.
+            ValueError: If the number of texts is wrong.
         """
         trees, _ = parse_joined(parser, texts)
         trees = graphs_of(trees, config)
         return self.encoded(trees, config, vocab, relations), trees
 
     def filler_text(self, words: int, like: Data) -> str:
-        """A text of about so many words, for an example that fills a batch with examples like another."""
+        """A text of about this many words for a filler example; ``like`` is an example of the split."""
         return " ".join(["x"] * words)
 
     def encoded(self, trees: list[Sentence], config: Any, vocab: Vocab, relations: RelationVocab) -> Data:
-        """The trees of one example as the model reads them, a segment a text."""
+        """The model's input for the trees of one example, one segment per text."""
         return trees_data(
             trees,
             relations,
@@ -410,32 +401,32 @@ class LearningTask(L.LightningModule, ABC):
         )
 
     def answers(self, state: Any, batch: Data, trees: Sequence[Sentence]) -> list[Answer]:
-        """What the trained model says of one example, for people, by default nothing.
+        """The predictions of the trained model for one example, to be shown; by default none.
 
         Args:
-            state: What its checkpoint knows beside the weights, a :class:`~graphdep.training.RunState`.
+            state: The :class:`~graphdep.training.checkpoint.RunState` of its checkpoint.
             batch: The example with its edges, as a batch on the device of the model.
             trees: The tree of each utterance.
         """
         return []
 
     def predict_file(self, request: FileRequest) -> FilePrediction:
-        """A file with what the trained model predicts for it: ``graphdep predict``.
+        """The predictions for a file, for ``graphdep predict``.
 
         Raises:
-            ValueError: If the file does not fit, or nothing can be predicted for one.
+            ValueError: If the file does not fit, or the task has no predictions for files.
         """
         config = request.state.config
         raise ValueError(
-            f"{request.checkpoint}: trained on the task {config.task!r}, which gives no predictions for "
-            f"single texts or pairs but {config.task_family.gives}: see {config.task_family.used_by}"
+            f"{request.checkpoint}: trained on the task {config.task!r}, which gives "
+            f"{config.task_family.gives}, not predictions for files: see {config.task_family.used_by}"
         )
 
     def begin(self, config: Any) -> None:
-        """Called before training starts from random weights or those of an encoder."""
+        """Called before a new training starts, but not before a resumed one."""
 
     def finish(self, folder: Path) -> None:
-        """Called with the best epoch's model before the result is written."""
+        """Called with the model of the best epoch before the result is written."""
 
     def configure_optimizers(self) -> Any:
         if self.make_optimizer is None:
@@ -448,17 +439,17 @@ class LearningTask(L.LightningModule, ABC):
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
 
     def _updates(self) -> int:
-        """Updates of the whole training."""
+        """Number of steps of the whole training."""
         updates = self.trainer.estimated_stepping_batches
         if updates > 0 and math.isfinite(updates):
             return int(updates)
-        # Batches by tokens are another number in each epoch, which Lightning does not know.
+        # With batch_tokens each epoch has another number of batches, which Lightning does not know.
         batches = cast(Any, self.trainer.train_dataloader).batch_sampler
         return int(batches.count(self.trainer.max_epochs))
 
     def flattener(self, device: torch.device, training: bool = False) -> Flattener | None:
-        """Flattens batches for a model on a device, to train on or to score; the same one each time.
-        :obj:`None` where batches are not filled, or the outputs of filled ones are no graphs.
+        """The cached flattener of batches for a device, for training or scoring; :obj:`None` if batches are
+        not filled, or outputs cannot be captured as a CUDA graph.
         """
         if self.filler is None or not (training or self.graphs_outputs):
             return None
@@ -469,23 +460,23 @@ class LearningTask(L.LightningModule, ABC):
         return kept
 
     def on_before_batch_transfer(self, batch: Any, dataloader_idx: int) -> Any:
-        if isinstance(batch, Exception):  # of a loader's worker
+        if isinstance(batch, Exception):  # from a worker of the loader
             raise batch
         if isinstance(batch, FlatBatch):
             return batch
         batch = batch if getattr(batch, "_is_transformed", False) else self.edges(batch)
-        if self.filler is not None:  # it goes to the device with the step
+        if self.filler is not None:  # the step moves it to the device
             return batch
-        # On its way to a GPU with all values that are read, each of which would wait for the GPU there.
+        # Computes all values that are read on the CPU, since reading them on a GPU would synchronize.
         return prepare(self, batch, self.device) if self.device.type != "cpu" else batch
 
     def transfer_batch_to_device(self, batch: Any, device: torch.device, dataloader_idx: int) -> Any:
-        # On the CPU it was made, and to a GPU a filled batch goes with its step.
+        # A step moves filled batches to the device.
         if device.type == "cpu" or self.filler is not None:
             return batch
         if device.type != "cuda":
             return super().transfer_batch_to_device(batch, device, dataloader_idx)
-        # From pinned memory the batch is copied while the GPU goes on, and nothing waits.
+        # From pinned memory the copy is asynchronous.
         return batch.pin_memory().to(device, non_blocking=True)
 
     def forward(self, batch: Batch) -> Tensor:
@@ -493,17 +484,17 @@ class LearningTask(L.LightningModule, ABC):
         return self.model(batch)
 
     def setup(self, stage: str) -> None:
-        # Those of an earlier trainer were of another optimizer, and of weights that have moved since.
+        # Steps of an earlier trainer have another optimizer, and weights in other memory.
         self._step = self._forward = None
         self.losses = LossSums()
 
     def on_train_epoch_start(self) -> None:
-        # Further processes have further examples, and so a dropout of their own.
+        # Each process has other examples and needs other dropout.
         torch.manual_seed(epoch_seed(self.seed + self.global_rank, self.current_epoch))
         self.losses.reset()
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
-        """Takes the whole step, and returns the loss."""
+        """Takes a whole optimizer step and returns the loss."""
         if self._step is None:
             self._step = self.make_step()
         self._batch_idx = batch_idx
@@ -518,24 +509,23 @@ class LearningTask(L.LightningModule, ABC):
         self._step_schedules("epoch", self.current_epoch + 1)
 
     def _step_schedules(self, interval: str, number: int) -> None:
-        """Takes a step of the learning rates that change after each batch, or after each epoch."""
+        """Steps the learning rate schedules of an interval, ``"step"`` or ``"epoch"``."""
         for schedule in self.trainer.lr_scheduler_configs:
             if schedule.interval == interval and number % schedule.frequency == 0:
                 metric = self.trainer.callback_metrics.get(schedule.monitor or "")
                 self.lr_scheduler_step(schedule.scheduler, metric if schedule.reduce_on_plateau else None)
 
     def make_step(self) -> Callable[[Batch], Tensor]:
-        """The step of the trainer's optimizer, which is a CUDA graph where batches are filled."""
+        """A step of the trainer's optimizer, a CUDA graph if batches are filled."""
         trainer, (optimizer,) = self.trainer, self.trainer.optimizers
         callbacks = cast(Any, trainer).callbacks
-        told = any(is_overridden(name, owner) for name in _HOOKS for owner in (*callbacks, self))
-        alone = isinstance(trainer.strategy, SingleDeviceStrategy)
+        hooked = any(is_overridden(name, owner) for name in _HOOKS for owner in (*callbacks, self))
+        plain = isinstance(trainer.strategy, SingleDeviceStrategy) and not hooked
         scaler = getattr(trainer.precision_plugin, "scaler", None)
-        able = alone and not told
         step: Any = (
             TrainingStep(self.counted_loss, optimizer, clip=self.clip, scaler=scaler)
-            if able
-            else _ToldStep(self, optimizer, scaler)
+            if plain
+            else _HookedStep(self, optimizer, scaler)
         )
         if self.filler is None:
             return step
@@ -544,12 +534,12 @@ class LearningTask(L.LightningModule, ABC):
             self,
             optimizer,
             flatten=self.flattener(self.device, training=True),
-            static=able and scaler is None,
+            static=plain and scaler is None,
             state=lambda: self.losses.tensors,
         )
 
     def counted_loss(self, batch: Batch) -> Tensor:
-        """The loss to take gradients of, which is added to those of the epoch."""
+        """The loss for the gradient, which is added to the losses of the epoch."""
         loss = self.loss(batch)
         whole, examples = loss, batch.num_graphs - batch.get("num_fillers", 0)
         if self._trainer is not None and self.trainer.world_size > 1:
@@ -563,21 +553,21 @@ class LearningTask(L.LightningModule, ABC):
         return loss
 
     def counts(self, batch_idx: int) -> bool:
-        """Whether this process has examples of its own in a batch of the training."""
+        """Whether this process has examples in a training batch that count."""
         batches = getattr(self.trainer.train_dataloader, "batch_sampler", None)
         return not isinstance(batches, SharedBatches) or batches.counts(batch_idx)
 
     def log_loss(self, name: str, loss: Tensor, examples: int | Tensor) -> None:
-        """Logs the mean of a loss over the examples of an epoch, those of all processes."""
+        """Adds a loss to its mean over the examples of an epoch, of all processes."""
         self.losses.add(name, loss, examples)
 
     def on_train_batch_end(self, outputs: Any, batch: Batch, batch_idx: int) -> None:
-        # Callbacks read the losses at the end of the epoch, where their turn comes before this module's.
+        # Not at the end of the epoch, where callbacks, which read the losses, come first.
         if self.trainer.is_last_batch or self.trainer.fit_loop.epoch_loop.done:
-            self._tell_losses()
+            self._log_losses()
 
-    def _tell_losses(self) -> None:
-        """Logs the losses of the epoch, which are read once, here."""
+    def _log_losses(self) -> None:
+        """Logs the mean losses of the epoch."""
         means = self.losses.read()
         if not math.isfinite(means.get("train_loss", 0.0)):
             raise self._not_finite("was not finite", self.losses.finite)
@@ -618,8 +608,8 @@ class LearningTask(L.LightningModule, ABC):
         self._seen += batch.num_graphs
 
     def _score_split(self, prefix: str, split: str, when: str, loader: Any) -> dict[str, float]:
-        """Scores and logs what was kept of a split, and forgets it."""
-        # Over the whole split: a mean of correlations, or of uneven batches, would be another number.
+        """Scores a split by the outputs kept, logs the scores and clears the outputs."""
+        # Over the whole split: means over batches would differ, e.g. of correlations.
         outputs = join_outputs(self._outputs)
         if self.trainer.world_size > 1:
             outputs = gather_rows(outputs, example_numbers(loader, self._examples))
@@ -633,7 +623,7 @@ class LearningTask(L.LightningModule, ABC):
         for name, value in scores.items():
             if not math.isfinite(value):
                 raise TrainingError(f"{name} became {value}{when}: {advice}")
-        # All processes have the same scores by now, which Lightning does not know.
+        # All processes have the same scores, which Lightning does not know.
         self.log_dict(scores, sync_dist=True)
         return scores
 
@@ -661,41 +651,41 @@ class LearningTask(L.LightningModule, ABC):
         checkpoint["val_scores"] = dict(self.val_scores)
 
 
-# Hooks of a step that Lightning calls where it optimizes by itself.
+# Hooks of a step that Lightning calls in automatic optimization.
 _HOOKS = ("on_before_zero_grad", "on_before_backward", "on_after_backward", "on_before_optimizer_step")
 
 
-class _ToldStep(TrainingStep):
-    """A step of a task that calls what DDP and callbacks wait for."""
+class _HookedStep(TrainingStep):
+    """A step that calls the hooks of DDP and callbacks."""
 
     def __init__(self, task: LearningTask, optimizer: torch.optim.Optimizer, scaler: Any) -> None:
         super().__init__(task.counted_loss, optimizer, clip=task.clip, scaler=scaler)
         self.task = task
 
     def zero_grad(self) -> None:
-        self._tell("on_before_zero_grad")
+        self._call("on_before_zero_grad")
         super().zero_grad()
 
     def backward(self, loss: Tensor) -> None:
-        self.task.manual_backward(loss)  # which scales it
+        self.task.manual_backward(loss)  # also scales it
 
     def clip_grad(self) -> None:
-        self._tell("on_before_optimizer_step")
+        self._call("on_before_optimizer_step")
         super().clip_grad()
 
-    def _tell(self, hook: str) -> None:
+    def _call(self, hook: str) -> None:
         for callback in cast(Any, self.task.trainer).callbacks:
             getattr(callback, hook)(self.task.trainer, self.task, self.optimizer)
         getattr(self.task, hook)(self.optimizer)
 
 
 def join_outputs(outputs: list[Outputs]) -> Outputs:
-    """The outputs of a split, from those of its batches."""
+    """Concatenates the outputs of batches."""
     return tuple(torch.cat(parts) for parts in zip(*outputs))
 
 
 class EncoderTask(LearningTask):
-    """Base of the tasks whose model is an encoder of sentences, from nothing or pretrained, and a head: their
+    """Base class of tasks whose model is a sentence encoder, from scratch or pretrained, with a head. Their
     settings are :class:`~graphdep.training.encoder_config.EncoderConfig`.
     """
 
@@ -710,13 +700,13 @@ class EncoderTask(LearningTask):
 
     @classmethod
     def comparable(cls, mine: Splits, other: Splits) -> bool:
-        # Other trees, and pieces in place of words, leave the labels as they are.
+        # Labels do not depend on trees and tokenizers.
         return mine.same_examples(other)
 
 
 class WordTask(EncoderTask):
-    """Base of the tasks whose models read states of words, some of which may be marked, and whose classes are
-    learned from the data: their settings are :class:`~graphdep.training.encoder_config.WordConfig`.
+    """Base class of tasks whose models read the states of words, which may be marked, and whose classes come
+    from the data. Their settings are :class:`~graphdep.training.encoder_config.WordConfig`.
     """
 
     @classmethod
@@ -732,8 +722,8 @@ class WordTask(EncoderTask):
         self, config: Any, vocab: Vocab, relations: RelationVocab, texts: list[str], parser: Parser
     ) -> tuple[Data, list[Sentence]]:
         if len(texts) != 1:
-            raise ValueError(f"'texts' must be one text, as the model was trained on (got {len(texts)})")
+            raise ValueError(f"'texts' must be one text, as in training (got {len(texts)})")
         data, trees = super().example(config, vocab, relations, texts, parser)
         if config.marked:
-            data.mark = torch.zeros_like(data.word)  # a text marks nothing
+            data.mark = torch.zeros_like(data.word)  # a text has no marks
         return data, trees

@@ -1,4 +1,4 @@
-"""The losses of an epoch, for which nothing waits for the device."""
+"""Mean losses of an epoch, summed on the device."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch import Tensor
 
 class LossSums:
     r"""The mean losses of an epoch by name, :math:`\sum_b w_b \ell_b / \sum_b w_b` over its batches. The sums
-    are kept where the losses are, always in the same memory, and read once by :meth:`read`.
+    stay on the device, always in the same memory, until :meth:`read`.
 
     Example:
         >>> import torch
@@ -30,31 +30,32 @@ class LossSums:
         r"""Adds the loss :math:`\ell_b` of a batch.
 
         Args:
-            name: The name of the loss.
-            loss: The loss, a mean.
-            weight: The number :math:`w_b` of items that it is a mean over.
+            name: Name of the loss.
+            loss: The loss, a mean over items.
+            weight: The number :math:`w_b` of items.
         """
         if name not in self.sums:
-            self.sums[name] = loss.new_zeros((), dtype=_sum_dtype(loss)), loss.new_zeros((), dtype=torch.long)
+            dtype = torch.promote_types(loss.dtype, torch.float)
+            self.sums[name] = loss.new_zeros((), dtype=dtype), loss.new_zeros((), dtype=torch.long)
         total, weights = self.sums[name]
         total.add_(loss.detach() * weight)
         weights.add_(weight)
 
     def watch(self, name: str) -> None:
-        """Counts a batch in :attr:`finite` unless the loss of this name was not finite in it or before."""
+        """Counts a batch in :attr:`finite` if the loss of this name has been finite in all batches so far."""
         total = self.sums[name][0]
         if self._finite is None:
             self._finite = torch.zeros_like(total, dtype=torch.long)
-        # An infinity or NaN stays in a sum. torch.isfinite launches two kernels more.
+        # Infinities and NaN stay in a sum. torch.isfinite would launch two more kernels.
         self._finite.add_((total - total) == 0)
 
     @property
     def finite(self) -> int:
-        """The number of batches before the first whose watched loss was not finite; reads the device."""
+        """The number of batches before the first whose watched loss is not finite; synchronizes."""
         return 0 if self._finite is None else int(self._finite)
 
     def read(self) -> dict[str, float]:
-        """The mean of each loss, over the items of all processes, which must have added the same losses."""
+        """The mean of each loss over the items of all processes, which must have added the same losses."""
         if not self.sums:
             return {}
         sums = torch.stack([part.double() for pair in self.sums.values() for part in pair])
@@ -70,10 +71,6 @@ class LossSums:
         return pairs if self._finite is None else [*pairs, self._finite]
 
     def reset(self) -> None:
-        """Starts an epoch."""
+        """Sets all sums to 0."""
         for part in self.tensors:
             part.zero_()
-
-
-def _sum_dtype(loss: Tensor) -> torch.dtype:
-    return torch.promote_types(loss.dtype, torch.float)

@@ -1,4 +1,4 @@
-"""The rows of a table of runs."""
+"""Settings of the rows of an ablation."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from graphdep.training.config import TrainConfig, read_mapping, resolve_model, t
 def row_settings(
     task: str, rows: Mapping[str, Mapping[str, Any]], shared: Mapping[str, Any]
 ) -> dict[str, dict[str, Any]]:
-    """What the runs of each row are given: what all have, and over it the row's own.
+    """The settings of each row: the shared ones, updated by its own.
 
-    A pretrained encoder that all are given is of the rows that stand on one, where there are others beside
-    them: so models of words stand in one table with pretrained ones.
+    A shared pretrained encoder applies only to rows whose model has a pretrained encoder, if there are any,
+    so that a table can have both kinds of models.
 
     Args:
         task: The task.
-        rows: Settings by the name of the row, its ``"model"`` among them.
+        rows: Settings by name of the row, including ``"model"``.
         shared: Settings of all rows.
 
     Example:
@@ -33,32 +33,31 @@ def row_settings(
     whole = {name: {**shared, **row} for name, row in rows.items()}
     if given is None or given in kind.encoders:
         return whole
-    stand_on_one = {name for name, row in rows.items() if _usual_encoder(kind, row) not in kind.encoders}
+    default = kind.default_of("encoder")
+    encoders = {
+        name: resolve_model(str(row["model"]), kind.models).overrides.get("encoder", default)
+        for name, row in rows.items()
+    }
+    pretrained = {name for name, encoder in encoders.items() if encoder not in kind.encoders}
     without = {name: value for name, value in shared.items() if name != "encoder"}
     return {
-        name: whole[name] if name in stand_on_one or not stand_on_one else {**without, **row}
+        name: whole[name] if name in pretrained or not pretrained else {**without, **row}
         for name, row in rows.items()
     }
 
 
-def _usual_encoder(kind: type[TrainConfig], row: Mapping[str, Any]) -> Any:
-    """What the row's model stands on where nothing else is said."""
-    usual = kind.usual("encoder")
-    return resolve_model(str(row["model"]), kind.models).overrides.get("encoder", usual)
-
-
-# What is of the table and of no run.
+# Keys of the table rather than of its runs.
 _OF_TABLE: dict[str, tuple[type, ...]] = {"seeds": (int,), "reference": (str,), "bound": (int, float)}
 
 
 @dataclass(frozen=True)
 class RowsFile:
-    """What a file says of an ablation.
+    """The content of a file that describes an ablation.
 
     Args:
-        rows: The settings of each row, ``"model"`` among them, by its name; none where the file names none.
-        settings: Those of all rows, the ``"task"`` among them.
-        table: ``"seeds"``, how many there are, ``"reference"`` and ``"bound"``, as far as they are there.
+        rows: Settings by name of the row, including ``"model"``.
+        settings: Settings of all rows, including ``"task"``.
+        table: ``"seeds"`` (their number), ``"reference"`` and ``"bound"``, if given.
     """
 
     rows: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -67,12 +66,11 @@ class RowsFile:
 
 
 def read_rows_file(path: Path) -> RowsFile:
-    """The rows under ``rows:``, each the name of a model, or settings with ``model:`` and perhaps ``name:``;
-    ``seeds:``, ``reference:`` and ``bound:``; and settings of all rows.
+    """Reads a YAML file with ``rows:``, a list of names of models or of settings with ``model:`` and
+    optionally ``name:``; ``seeds:``, ``reference:`` and ``bound:``; and settings of all rows.
 
     Raises:
-        ValueError: If something is of a wrong kind, a setting is unknown, or a name is there twice; names the
-            file.
+        ValueError: If a value has a wrong type, a setting is unknown, or a name is repeated; names the file.
         OSError: If it cannot be read.
     """
     given = read_mapping(path)
@@ -89,17 +87,17 @@ def read_rows_file(path: Path) -> RowsFile:
     for row in listed:
         name, settings = _row(path, row)
         if name in rows:
-            raise ValueError(f"{path}: two rows are called {name!r}: give one of them another 'name'")
+            raise ValueError(f"{path}: two rows are named {name!r}: give one of them another 'name'")
         rows[name] = typed_settings(settings, path, task)
     return RowsFile(rows, typed_settings(given, path), table)
 
 
 def _row(path: Path, row: Any) -> tuple[str, dict[str, Any]]:
-    """A row's name and settings."""
+    """The name and settings of a row."""
     if isinstance(row, str):
         return row, {"model": row}
     if not isinstance(row, dict) or not isinstance(row.get("model"), str):
-        raise ValueError(f"{path}: a row is the name of a model, or settings with a 'model' (got {row!r})")
+        raise ValueError(f"{path}: a row must be the name of a model, or settings with 'model' (got {row!r})")
     settings = {key: value for key, value in row.items() if key != "name"}
-    said = [row["model"], *(f"{key}={value}" for key, value in settings.items() if key != "model")]
-    return str(row.get("name", " ".join(said))), settings
+    parts = [row["model"], *(f"{key}={value}" for key, value in settings.items() if key != "model")]
+    return str(row.get("name", " ".join(parts))), settings

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import lightning as L
-import sklearn.metrics  # noqa: F401 (the first validation would take the time that this takes)
+import sklearn.metrics  # noqa: F401 (so that its import does not count as time of the first validation)
 import torch
 from filelock import FileLock, Timeout
 from lightning.pytorch.loggers import Logger
@@ -25,7 +25,7 @@ from torch import Tensor
 from graphdep.io.console import plain_console
 from graphdep.io.files import BEST, atomic_path, remove_leftovers
 from graphdep.io.progress import showing_progress
-from graphdep.training.build import Parts, backbone_of, load_pretrained, settled
+from graphdep.training.build import BuildInputs, backbone_of, load_pretrained, resolve_precision
 from graphdep.training.checkpoint import RunCheckpoint, RunState, load_task, monitored, read_checkpoint
 from graphdep.training.config import RESULT, RUN_FILE, RUN_HEAD, TrainConfig, write_run
 from graphdep.training.evaluation import PREDICTIONS, count_parameters, read_predictions, score_split
@@ -60,24 +60,24 @@ class FolderInUseError(ValueError):
 
 
 @contextlib.contextmanager
-def alone_in(folder: Path, does: str = "trains") -> Iterator[None]:
-    """Makes the folder and holds its lock, which a kill frees as well.
+def folder_lock(folder: Path, does: str = "trains") -> Iterator[None]:
+    """Makes the folder and holds its lock, which is released even by a kill.
 
     Args:
         folder: The folder.
-        does: What another process then does in it, for the error. (default: :obj:`"trains"`)
+        does: What the process that holds the lock does, for the error. (default: ``"trains"``)
 
     Raises:
-        FolderInUseError: If another process is in it.
-        ValueError: If the lock is a link.
-        OSError: If nothing can be written to the folder.
+        FolderInUseError: If another process holds the lock.
+        ValueError: If the lock file is a link.
+        OSError: If the folder is not writable.
     """
     folder.mkdir(parents=True, exist_ok=True)
     if (folder / _LOCK).is_symlink():
-        raise ValueError(f"{folder / _LOCK}: is a link, not the lock of a run")
+        raise ValueError(f"{folder / _LOCK} is a link, not the lock of a run")
     lock = FileLock(folder / _LOCK)
     try:
-        lock.acquire(timeout=0.1, poll_interval=0.01)  # is_taken() has it for a moment
+        lock.acquire(timeout=0.1, poll_interval=0.01)  # is_locked() may hold it for a moment
     except Timeout:
         raise FolderInUseError(f"{folder}: another process {does} in this folder") from None
     try:
@@ -86,25 +86,25 @@ def alone_in(folder: Path, does: str = "trains") -> Iterator[None]:
         lock.release()
 
 
-# Hooks of callbacks that are given the batches of a training.
-_OF_BATCHES = [f"on_{kind}_batch_{when}" for kind in ("train", "validation") for when in ("start", "end")]
+# Hooks of callbacks that get the batches.
+_BATCH_HOOKS = [f"on_{kind}_batch_{when}" for kind in ("train", "validation") for when in ("start", "end")]
 
 
-def is_taken(folder: Path) -> bool:
+def is_locked(folder: Path) -> bool:
     """Whether a process holds the lock of a folder."""
-    if not (folder / _LOCK).exists():  # asking would make it
+    if not (folder / _LOCK).exists():  # FileLock would create it
         return False
     try:
         with FileLock(folder / _LOCK, timeout=0):
             return False
     except Timeout:
         return True
-    except OSError:  # a link, or a folder of somebody else
+    except OSError:  # a link, or a folder of another user
         return False
 
 
 CURVES = "curves.png"
-# What a report reads of a result; numbers may be whole.
+# Keys of a result that reports read.
 _RESULT_KEYS = {
     "metrics": dict,
     "floor": dict,
@@ -117,29 +117,28 @@ _RESULT_KEYS = {
 }
 _RESULT_KEYS |= {"epochs": int, "seconds_per_epoch": (int, float)}  # type: ignore[dict-item]
 
-# The last checkpoint first: whatever a kill leaves behind, no run goes on from another one's.
+# The last checkpoint first: after a kill no run must resume from that of another run.
 _FILES = ("last.ckpt", RESULT, PREDICTIONS, METRICS, STEPS, CURVES, RUN_FILE)
 
 logger = logging.getLogger("graphdep.training")
 
 
 def run_folder(config: TrainConfig, splits: Splits, base: str | os.PathLike[str]) -> Path:
-    """The folder below ``base`` that no run with other settings or other data has."""
-    digest = settled(config).digest(splits.digest())
+    """The subfolder of ``base`` for a run, whose name has a digest of its settings and data."""
+    digest = resolve_precision(config).digest(splits.digest())
     return Path(base) / f"{config.task}_{config.model}_seed{config.seed}_{digest}"
 
 
 def run_on_other_edges(config: TrainConfig, folder: Path) -> Path | None:
-    """The folder beside a new run's that has a finished run of the same settings, whose own edges had the
-    same names and were others.
+    """A folder beside ``folder`` of a finished run with the same settings but other edges of the user's under
+    the same names; :obj:`None` if ``folder`` exists.
     """
     if folder.exists() or not (own := config.own_edges()):
         return None
-    settings = settled(config).to_dict()
+    settings = resolve_precision(config).to_dict()
     for path in sorted(folder.parent.glob(f"{folder.name.rpartition('_')[0]}_*/{RESULT}")):
-        with contextlib.suppress(
-            OSError, ValueError, AttributeError
-        ):  # damage is reported when the run is resumed
+        # Damage is reported when the run is resumed.
+        with contextlib.suppress(OSError, ValueError, AttributeError):
             result = json.loads(path.read_text(encoding="utf-8"))
             if result.get("config") == settings and result.get("own_edges") not in (None, own):
                 return path.parent
@@ -162,47 +161,46 @@ def train(
     nodes: int = 1,
     strategy: str = "auto",
 ) -> dict[str, Any]:
-    """Trains a model and scores its best epoch on the validation and, where there is one, the test split.
+    """Trains a model and scores its best epoch on the validation split and the test split, if any.
 
     Args:
         config: The settings.
-        folder: Gets ``run.yaml`` with all settings, ``best.ckpt``, ``result.json``, ``metrics.csv`` with the
-            values of every epoch, which ``curves.png`` shows, ``predictions.csv`` of the test split, or
-            without one of the validation split, and of dialogues ``responses-val.jsonl`` and
-            ``responses-test.jsonl``; ``last.ckpt`` as long as it is needed to go on: until the run ends, and
-            after that where the last validation was the best and the learning rate is constant.
-        splits: The data. (default: loaded as the settings say)
-        resume: Go on where an earlier run in this folder stopped; the result is that of an uninterrupted
-            one. A finished run is not repeated; asked for more epochs, it goes on from ``last.ckpt``, or
-            without one begins again. (default: :obj:`False`)
+        folder: Folder for ``run.yaml`` (all settings), ``best.ckpt``, ``result.json``, ``metrics.csv`` and
+            ``curves.png`` (values of every epoch), ``predictions.csv`` of the test split, or without one of
+            the validation split, for dialogues ``responses-val.jsonl`` and ``responses-test.jsonl``, and
+            ``last.ckpt``, which is removed at the end unless more epochs may help: the last validation was
+            the best and the learning rate is constant.
+        splits: The data. (default: loaded by the settings)
+        resume: Resume an interrupted run in this folder, with the same result as without interruption. A
+            finished run is not repeated; with a larger ``max_epochs`` it continues from ``last.ckpt``, or
+            starts again without one. (default: :obj:`False`)
         title: Name of the run in progress lines. (default: model and seed)
-        console: Where progress goes. (default: stderr)
-        floor_frozen: What the pretrained encoder gets on these data before it is trained, where another run
-            has found it. (default: computed, where the settings ask for it)
-        callbacks: Lightning's callbacks, or your own, beside those of the run. They see a
-            :class:`~graphdep.tasks.LearningTask`, whose scores of the validation split are logged as
-            ``val_...``; what changes weights, data or the number of epochs changes the result, which the
-            folder's name does not say. Gradients are not accumulated over batches. (default: none)
-        logger: ``"tensorboard"`` or ``"wandb"``, where their package is installed, or one of Lightning's,
-            that gets the values of epochs as well. (default: none)
-        log_every: Write ``steps.csv``, too, with the loss and the learning rate after every so many updates,
-            and tell them to the logger. (default: :obj:`None`)
-        devices, nodes, strategy: Processes a machine, machines, and ``"ddp"``: several processes train one
-            model, see :class:`~graphdep.training.trainer.Processes`. They share each batch of
-            ``batch_size`` examples, so that the result is that of one process but for rounding and for
-            dropout, which each draws for itself. The first one writes the files and scores; the others, which
-            run the same program, wait for it and get the same result. (default: :obj:`1`, :obj:`1`,
-            ``"auto"``)
+        console: Where progress is printed. (default: stderr)
+        floor_frozen: Scores of the frozen encoder on these data, if known from another run. (default:
+            computed if the settings ask for it)
+        callbacks: Further Lightning callbacks. They get a :class:`~graphdep.tasks.LearningTask`, whose
+            validation scores are logged as ``val_...``. Changes of weights, data or the number of epochs
+            change the result, but not the name of the folder. Gradients are not accumulated over batches.
+            (default: none)
+        logger: ``"tensorboard"`` or ``"wandb"``, if installed, or a Lightning logger, for the values of
+            epochs. (default: none)
+        log_every: Number of steps after which loss and learning rate are written to ``steps.csv`` and the
+            logger; :obj:`None` for never. (default: :obj:`None`)
+        devices, nodes, strategy: Processes per machine, machines, and ``"ddp"``, to train one model in
+            several processes (:class:`~graphdep.training.trainer.Processes`). They share each batch of
+            ``batch_size`` examples: the result is that of one process except for rounding and dropout, which
+            each process draws. The first process writes files and scores; the others run the same program,
+            wait for it and return the same result. (default: :obj:`1`, :obj:`1`, ``"auto"``)
 
     Returns:
-        The result, which is also written to ``result.json``: plain values.
+        The result as plain values, also written to ``result.json``.
 
     Raises:
-        ValueError: If :obj:`resume` meets a run with other settings or data, another process trains in the
-            folder, the splits are not those of the settings, a GPU is asked for and there is none, or several
-            processes have ``precision="auto"``, which each would find out for itself.
-        TrainingError: If the loss, or an output on the validation split, is not finite any more.
-        OSError: If nothing can be written to the folder.
+        ValueError: If the run to resume has other settings or data, another process trains in the folder, the
+            splits do not fit the settings, there is no GPU but the settings require one, or several processes
+            have ``precision="auto"``, which each would decide for itself.
+        TrainingError: If the loss or an output on the validation split is not finite.
+        OSError: If the folder is not writable.
     """
     folder, processes = Path(folder), Processes(devices, nodes, strategy)
     processes.end_with_first()
@@ -214,8 +212,8 @@ def train(
 
 
 class Trained(NamedTuple):
-    """The result of a run, and the model of its best epoch with what it was trained with, which a run that
-    was finished before does not load.
+    """The result of a run, and task and state of its best epoch, which are not loaded if the run was finished
+    before.
     """
 
     result: dict[str, Any]
@@ -230,7 +228,7 @@ def train_model(
     console: Console | None = None,
     callbacks: Sequence[L.Callback] = (),
 ) -> Trained:
-    """As :func:`train` in one process and from the beginning, with the model of the best epoch."""
+    """Like :func:`train` in one process without resuming; also returns the task of the best epoch."""
     progress = _Progress(console=console, callbacks=tuple(callbacks))
     run = _run(config, folder, splits, False, progress, None, Processes())
     assert run is not None  # the process is the first
@@ -256,8 +254,8 @@ def _run(
     floor_frozen: Mapping[str, float] | None,
     processes: Processes,
 ) -> Trained | None:
-    """:func:`_train` while no other process writes to the folder."""
-    with processes.together(), alone_in(folder) if processes.first else contextlib.nullcontext():
+    """Calls :func:`_train` with the lock of the folder."""
+    with processes.together(), folder_lock(folder) if processes.first else contextlib.nullcontext():
         if processes.first:
             _sweep(folder, config.task_family.files)
         console = progress.console or plain_console(stderr=True, quiet=not processes.first)
@@ -275,11 +273,11 @@ def _train(
     floor_frozen: Mapping[str, float] | None,
     processes: Processes,
 ) -> Trained | None:
-    """What comes of a run, which is nothing in a process that is not the first."""
+    """Trains and scores; :obj:`None` in processes other than the first."""
     first, several = processes.first, processes.count > 1
     if splits.settings not in (None, config.data_settings()):
-        raise ValueError(f"'splits' were made with other settings than 'config' has (got {splits.settings})")
-    asked, config = config.precision, settled(config)
+        raise ValueError(f"'splits' were made with other settings than 'config' (got {splits.settings})")
+    asked, config = config.precision, resolve_precision(config)
     config.own_edges()  # edges without an identity fail here, not at the first checkpoint
     pretrained = load_pretrained(config) if config.pretrained else None
     state, found, vectors = _new_state(config, splits, pretrained)
@@ -310,14 +308,16 @@ def _train(
         trainer = make_trainer(config, folder, callbacks, logger, processes)
         device = trainer.strategy.root_device
         task.filler = None if several else wanted_filler(task, splits, config, device)
-        # Callbacks that are told of batches are given them as they are.
-        told = any(is_overridden(hook, callback) for callback in progress.callbacks for hook in _OF_BATCHES)
-        flatten = [None if told else task.flattener(device, training) for training in (True, False)]
+        # Callbacks that get batches need them unflattened.
+        hooked = any(
+            is_overridden(hook, callback) for callback in progress.callbacks for hook in _BATCH_HOOKS
+        )
+        flatten = [None if hooked else task.flattener(device, training) for training in (True, False)]
         train_loader = splits.loader(
             "train", config, task.edges, shuffle=True, shared=several, flatten=flatten[0]
         )
-        # Lightning draws batches ahead, where they have no length or there are workers, and tells the epoch
-        # only then: after a resume they would be those of the first epoch.
+        # With workers, or batches without length, Lightning prefetches before it sets the epoch: after a
+        # resume these would be batches of the first epoch.
         cast(Any, train_loader.batch_sampler).sampler.set_epoch(done)
         loaders = train_loader, splits.loader("val", config, task.edges, shared=several, flatten=flatten[1])
         with interruptible():
@@ -330,34 +330,34 @@ def _train(
         ignore=config.with_mark("late"),
     )
     best.finish(folder)
-    if not _validates_what_is_kept(config, task, progress):
+    if not _validates_saved_weights(config, task, progress):
         checkpoint.best_outputs = ()
     unseen = [name for name in config.splits[1:] if name != "val" or not checkpoint.best_outputs]
     if unseen:
         report.say(f"scoring {', '.join(f'{len(splits[name])} examples of {name}' for name in unseen)}")
     _draw_curves(folder / CURVES, values, checkpoint, report.title)
     result = _result(best, config, kept.data, checkpoint, splits, found, floor_frozen, report.console)
-    _write_json(folder / RESULT, result)  # a run with a result is a finished one
-    if not _goes_on(config, checkpoint):
+    _write_json(folder / RESULT, result)  # last, since it marks the run as finished
+    if not _can_continue(config, checkpoint):
         checkpoint.last_path.unlink(missing_ok=True)
-    best.trainer = None  # which has the data
+    best.trainer = None  # which holds the data
     return Trained(result, best, kept)
 
 
-def _goes_on(config: TrainConfig, run: RunCheckpoint) -> bool:
-    """Whether a finished run might become better with more epochs, and can go on with them."""
+def _can_continue(config: TrainConfig, run: RunCheckpoint) -> bool:
+    """Whether more epochs may improve a finished run and can be added."""
     return config.warmup_steps is None and run.best_epoch == config.max_epochs
 
 
-def _validates_what_is_kept(config: TrainConfig, task: LearningTask, progress: _Progress) -> bool:
-    """Whether a validation's outputs are those of the weights that are kept."""
-    # A callback may have had others then, and what a frozen encoder remembers differs in its last digits.
+def _validates_saved_weights(config: TrainConfig, task: LearningTask, progress: _Progress) -> bool:
+    """Whether outputs in a validation are exactly those of the saved weights."""
+    # Callbacks may change weights, and cached states of a frozen encoder differ in the last digits.
     own = type(task).configure_callbacks is not L.LightningModule.configure_callbacks
     return not (progress.callbacks or own or getattr(config, "frozen", False))
 
 
 def _result_of_first(folder: Path) -> dict[str, Any]:
-    """What the first process has written."""
+    """The result that the first process has written."""
     path = folder / RESULT
     if not path.exists():
         raise FileNotFoundError(f"no file {path}: processes that train together must see the same folders")
@@ -366,7 +366,7 @@ def _result_of_first(folder: Path) -> dict[str, Any]:
 
 
 def _draw_curves(path: Path, values: MetricsFile, run: RunCheckpoint, title: str) -> None:
-    # A run that was killed after its last epoch has no more of them to see.
+    # A run that was resumed after its last epoch has no values in memory.
     epochs = values.epochs or read_metrics(path.with_name(METRICS))
     from graphdep.visualization.plots import plot_curves
 
@@ -376,7 +376,7 @@ def _draw_curves(path: Path, values: MetricsFile, run: RunCheckpoint, title: str
 
 
 def _val_floor(splits: Splits, metric: str, task: LearningTask) -> float | None:
-    """What no skill gets of a metric on the validation split."""
+    """The score of no skill on the validation split."""
     found = task.floor(splits, "val", task.val_outputs)
     return found.get(f"val_{metric}")
 
@@ -403,7 +403,7 @@ def _new_state(
 def _floor_frozen(
     config: TrainConfig, splits: Splits, pretrained: PretrainedEncoder | None
 ) -> dict[str, float]:
-    """What the encoder gets before it is trained."""
+    """The scores of the frozen encoder."""
     if pretrained is None or not getattr(config, "floor_frozen", False):
         return {}
     own = pretrained.model.device
@@ -417,24 +417,24 @@ def _floor_frozen(
 
 def _new_task(state: RunState, vectors: Tensor | None, pretrained: PretrainedEncoder | None) -> LearningTask:
     sizes = len(state.vocab), len(state.relations)
-    task = build_task(state.config, Parts(*sizes, vectors, pretrained, state.num_classes, state.labels))
+    task = build_task(state.config, BuildInputs(*sizes, vectors, pretrained, state.num_classes, state.labels))
     task.begin(state.config)
-    return task.train()  # a pretrained encoder may not be in that mode
+    return task.train()  # a pretrained encoder may be in evaluation mode
 
 
 def _sweep(folder: Path, files: tuple[str, ...]) -> None:
-    """Removes what killed runs were writing; an encoder's checkpoint may have gigabytes."""
+    """Removes temporary files of killed runs, which may have gigabytes."""
     for name in (*_FILES, *files, BEST):
         remove_leftovers(folder, name)
 
 
 def _set_aside(folder: Path, files: tuple[str, ...], resume: bool, val_every: int) -> None:
-    """Moves what an earlier run left to a folder of its own: a new one that fails must not cost it."""
+    """Moves the files of an earlier run to a subfolder, so that a new run cannot lose them."""
     names = [name for name in (*_FILES, *files, "best.ckpt") if (folder / name).exists()]
     if not names:
         return
     if {*names} <= {RUN_FILE, STEPS, METRICS} and _is_run(folder) and _epochs(folder) <= val_every:
-        for name in names:  # of a run that was killed before its first checkpoint: folders would only grow
+        for name in names:  # the run was killed before its first checkpoint
             (folder / name).unlink()
         return
     previous, number = folder / "previous", 1
@@ -444,31 +444,31 @@ def _set_aside(folder: Path, files: tuple[str, ...], resume: bool, val_every: in
     previous.mkdir()
     if "last.ckpt" in names and RESULT not in names:
         logger.warning(
-            "%s: an unfinished run is set aside in %s; with resume (--resume) it would go on",
+            "%s: an unfinished run is moved to %s; resume (--resume) would continue it",
             *(folder, previous.name),
         )
     elif resume:
         logger.warning(
-            "%s: no last.ckpt to go on from, a new run starts%s; set aside in %s: %s",
+            "%s: no last.ckpt to resume from, a new run starts%s; moved to %s: %s",
             folder,
-            " (a finished run keeps it only where its last epoch was the best)" if RESULT in names else "",
+            " (a finished run keeps it only if its last epoch was the best)" if RESULT in names else "",
             *(previous.name, ", ".join(names)),
         )
     elif RESULT in names:
         size = sum((folder / name).stat().st_size for name in names) / 2**20
         logger.warning(
-            "%s: the finished run there is moved to %s (%.0f MB); resume (--resume) keeps a finished run "
-            "of the same settings and does not repeat it",
+            "%s: the finished run is moved to %s (%.0f MB); resume (--resume) would keep a finished run with "
+            "the same settings",
             *(folder, previous.name, size),
         )
     elif not _is_run(folder):
-        logger.warning("%s: set aside in %s: %s", folder, previous.name, ", ".join(names))
+        logger.warning("%s: moved to %s: %s", folder, previous.name, ", ".join(names))
     for name in names:
         os.replace(folder / name, previous / name)
 
 
 def _is_run(folder: Path) -> bool:
-    """Whether the settings there were written by a run."""
+    """Whether the folder has settings written by a run."""
     path = folder / RUN_FILE
     if path.is_symlink() or not path.is_file():
         return False
@@ -477,15 +477,15 @@ def _is_run(folder: Path) -> bool:
 
 
 def _epochs(folder: Path) -> int:
-    """How many epochs have values, which are written before their checkpoint."""
+    """The number of epochs with values, which are written before their checkpoint."""
     try:
         return len(read_metrics(folder / METRICS))
-    except ValueError:  # damaged, and so not ours to delete
+    except ValueError:  # damaged files are never deleted
         return sys.maxsize
 
 
 def _resume_from(folder: Path, state: RunState) -> tuple[Path | None, int]:
-    """The checkpoint to go on from, if there is one, and how many epochs it has seen."""
+    """The checkpoint to resume from, if there is one, and its number of epochs."""
     path = folder / "last.ckpt"
     if not path.exists():
         return None, 0
@@ -516,14 +516,14 @@ def _finished(folder: Path, state: RunState) -> dict[str, Any] | None:
         raise _of_another_run(path, error) from None
     except (ValueError, KeyError, TypeError):
         complete = False
-    if not complete:  # the checkpoints say where to go on, and the result is written anew
-        how = "goes on from its last checkpoint" if (folder / "last.ckpt").exists() else "is made again"
+    if not complete:  # the run resumes from its checkpoint and writes the result again
+        how = "resumes from its last checkpoint" if (folder / "last.ckpt").exists() else "is repeated"
         logger.warning("%s is damaged or incomplete: the run %s", path, how)
         return None
     _check_same(path, state, config, digest, result["own_edges"])
     _check_best(folder)
-    result["checkpoint"] = str(folder / BEST)  # the folder may have another name than when it was written
-    # Asked for more epochs, a finished run goes on from its last one.
+    result["checkpoint"] = str(folder / BEST)  # the folder may have been renamed
+    # With more max_epochs a finished run continues.
     return result if config.max_epochs == state.config.max_epochs else None
 
 
@@ -544,12 +544,12 @@ def _check_same(
     edges: Mapping[str, str],
     ignore: tuple[str, ...] = (),
 ) -> None:
-    # Where the learning rate falls to the last update, more epochs are another run from the first one on.
+    # A learning rate that falls to 0 at the last step depends on max_epochs.
     falls = config.warmup_steps is not None
     different = state.config.differences(config, ignore=ignore if falls else [*ignore, "max_epochs"])
     if state.config.max_epochs < config.max_epochs and not falls:
         different.append(f"max_epochs: {state.config.max_epochs} < {config.max_epochs}")
-    if (mine := state.config.own_edges()) != edges:  # which may have the same names
+    if (mine := state.config.own_edges()) != edges:  # even if the names are the same
         different.append(f"own edges: {mine} != {edges}")
     if state.data["digest"] != digest:
         different.append("the data (other examples, parses, words or labels) or the encoder")
@@ -558,7 +558,7 @@ def _check_same(
 
 
 def _of_another_run(path: Path, why: object) -> ValueError:
-    return ValueError(f"{path} is of another run, which cannot be resumed: {why}")
+    return ValueError(f"{path} belongs to another run, which cannot be resumed: {why}")
 
 
 def _result(
@@ -607,7 +607,7 @@ def _result(
 
 
 def _encoder_sizes(task: LearningTask) -> dict[str, int]:
-    """What a pretrained encoder has in place of the settings of these names."""
+    """Sizes of a pretrained encoder, which replace the settings of these names."""
     backbone = backbone_of(task.model)
     return {name: getattr(backbone, name) for name in ("hidden_channels", "num_layers", "heads")}
 

@@ -1,4 +1,4 @@
-"""How a setting is declared, read and checked."""
+"""Declaration, parsing and validation of settings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from graphdep.io.files import brief
 from graphdep.io.limits import LIMITS, check_above, check_limit, no_choice
 from graphdep.training.task import config_of
 
-USUAL_WORDS: dict[str, str] = {
+SETTING_ALIASES: dict[str, str] = {
     "learning_rate": "lr",
     "epochs": "max_epochs",
     "num_epochs": "max_epochs",
@@ -49,26 +49,26 @@ USUAL_WORDS: dict[str, str] = {
     "device": "accelerator",
     "early_stopping": "patience",
 }
-"""The setting that each word stands for elsewhere."""
+"""Names of settings in other libraries, and the names here."""
 
 
 NOISY_TREES = {f"noisy-{percent}": percent / 100 for percent in (5, 10, 20, 30, 40, 60, 80, 100)}
-"""Names of trees of which so many percent of the arcs are wrong, and the share."""
+"""Controls with wrong arcs, and the share of wrong arcs."""
 PARSED = {f"{name}-parsed": name for name in ("random-labels", "noisy-5", "noisy-10", "noisy-20")}
-"""Controls that begin with the parser's trees where the corpus has its own, and what they do to them."""
+"""Controls that change the parser's trees even if the corpus has trees, and the same controls otherwise."""
 CONTROL_TREES = ("random", "random-labels", "chain", "reversed", "rerooted", *NOISY_TREES, *PARSED)
-"""Names of all of them."""
+"""All controls of trees."""
 
 
 def check_trees(trees: str, task: str, gold: bool) -> None:
-    """Raises :class:`ValueError` if trees begin with those of a corpus that has none of its own."""
+    """Raises :class:`ValueError` if trees need a corpus with trees (``gold``) and it has none."""
     if trees in ("gold", *PARSED) and not gold:
-        instead = f", so that {PARSED[trees]!r} begins with the parser's" if trees in PARSED else ""
-        raise ValueError(f"'trees' cannot be {trees!r}: the corpus of {task!r} has none of its own{instead}")
+        advice = f"; {PARSED[trees]!r} changes the parser's trees" if trees in PARSED else ""
+        raise ValueError(f"'trees' cannot be {trees!r}: the corpus of {task!r} has no trees{advice}")
 
 
 DATA, OWN, TRAINING = "Data", "Files of your own", "Training"
-"""Panels of the help of commands that have options for settings."""
+"""Panels of settings in ``--help``."""
 
 
 def setting(
@@ -87,24 +87,24 @@ def setting(
     late: bool | None = None,
     place: bool | None = None,
 ) -> Any:
-    """Returns a field of a :class:`Settings`.
+    """Declares a field of a :class:`Settings`.
 
-    A subclass that declares the field again, by this or plainly (``lr: float = 0.1``), keeps all that it does
-    not say otherwise, but for the default.
+    A subclass that declares the field again, with or without this function (``lr: float = 0.1``), inherits
+    all arguments that it does not give, except the default.
 
     Args:
-        default: Its default. (default: none, it must be given)
-        help: What it is, for the help of commands, ``graphdep settings`` and the documentation.
-        choices: Its values, in the order of messages. (default: all that its type has)
-        least: A least value that is higher than that of :data:`~graphdep.io.limits.LIMITS`.
-        above, below: It is above the one, and below the other.
-        panel: The panel of ``--help`` that shows it. (default: none; the option is there, not its help)
+        default: Default value. (default: none, the setting is required)
+        help: Description for ``--help``, ``graphdep settings`` and the documentation.
+        choices: Allowed values, in the order of messages. (default: all values of its type)
+        least: Smallest value, if higher than in :data:`~graphdep.io.limits.LIMITS`.
+        above, below: Exclusive bounds.
+        panel: Panel of ``--help``. (default: none, the option is not shown)
         flag: A second name of its option, e.g. ``"--epochs"``.
-        defines: It makes a model the one that its name says; every row's name shows settings that change it.
-        published: The paper's figures were made with it, too; beside other values they say nothing.
+        defines: It is part of what the name of a model means; tables show changes in the name of the row.
+        published: Figures of papers are shown only beside results with the paper's value.
         free: The weights do not depend on it.
-        late: It is read only after the training, and so is free.
-        place: It says where a run is computed or where its files lie, which is not what it computes.
+        late: It is used only after training, and so is free.
+        place: It says where a run is computed or where files are, and does not affect the result.
     """
     own = {
         "choices": None if choices is None else tuple(choices),
@@ -124,23 +124,23 @@ def setting(
 
 
 class Settings(BaseModel):
-    """Frozen, typed settings: a base of pydantic whose errors are a line that names setting and value.
+    """Frozen, typed settings: a pydantic model with errors of one line that name setting and value.
 
     Raises:
-        ValueError: If a setting is missing or unknown, has another type, or is none of its choices or outside
-            of its limits (:data:`~graphdep.io.limits.LIMITS`).
+        ValueError: If a setting is missing or unknown, or its value has another type, is not one of its
+            choices or is out of its limits (:data:`~graphdep.io.limits.LIMITS`).
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     marks: ClassVar[dict[str, dict[str, Any]]]
-    """What each setting says of itself, by its name (:func:`setting`), ``"help"`` among it."""
+    """Arguments of :func:`setting`, including ``"help"``, by name of the setting."""
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
         super().__pydantic_init_subclass__(**kwargs)
         cls.marks = {name: {} for name in cls.model_fields}
-        # A field that is declared again says nothing but what it says otherwise.
+        # A field that is declared again overrides only what it gives.
         for base in reversed([base for base in cls.__mro__ if issubclass(base, Settings)]):
             for name, field in base.model_fields.items():
                 own = field.json_schema_extra
@@ -152,7 +152,7 @@ class Settings(BaseModel):
         try:
             super().__init__(**settings)
         except ValidationError as error:
-            raise ValueError(self._said(error)) from None
+            raise ValueError(self._message(error)) from None
 
     @field_validator("*")
     @classmethod
@@ -173,8 +173,8 @@ class Settings(BaseModel):
         return value
 
     @classmethod
-    def _said(cls, error: ValidationError) -> str:
-        """The first thing that is wrong."""
+    def _message(cls, error: ValidationError) -> str:
+        """The first error."""
         first = error.errors(include_url=False)[0]
         name = str(first["loc"][0])
         if first["type"] == "extra_forbidden":
@@ -195,21 +195,20 @@ class Settings(BaseModel):
 
     @classmethod
     def _unknown(cls, name: str) -> str:
-        if name in USUAL_WORDS:
-            return f"no setting {name!r} (did you mean {USUAL_WORDS[name]!r}?)"
+        if name in SETTING_ALIASES:
+            return f"no setting {name!r} (did you mean {SETTING_ALIASES[name]!r}?)"
         return no_choice("setting", name, cls.model_fields)
 
     @classmethod
     def check_keys(cls, keys: Iterable[str]) -> None:
-        """Raises :class:`ValueError` that lists the known settings if a key is none of them."""
+        """Raises :class:`ValueError` if a key is not a setting."""
         for key in keys:
             if key not in cls.model_fields:
                 raise ValueError(cls._unknown(key))
 
     @classmethod
     def read(cls, name: str, value: Any) -> Any:
-        """A value of a file or a command line: a text stands for a value of the setting's type, ``none`` for
-        no value.
+        """Converts a value of a file or command line to the type of a setting; ``none`` becomes :obj:`None`.
 
         Raises:
             ValueError: If it does not fit the type.
@@ -227,21 +226,21 @@ class Settings(BaseModel):
 
     @classmethod
     def with_mark(cls, *marks: Literal["defines", "published", "free", "late", "place"]) -> tuple[str, ...]:
-        """The names of the settings that have one of some marks."""
+        """The names of the settings with at least one of the marks."""
         return tuple(name for name, own in cls.marks.items() if any(map(own.get, marks)))
 
     @classmethod
-    def usual(cls, name: str) -> Any:
-        """A setting's default; :obj:`Ellipsis` where it must be given."""
+    def default_of(cls, name: str) -> Any:
+        """The default of a setting; :obj:`Ellipsis` if it is required."""
         field = cls.model_fields[name]
         return ... if field.is_required() else field.default
 
 
 def parse_settings(texts: Iterable[str], task: str | None = None) -> dict[str, Any]:
-    """Reads ``key=value`` texts by the types of a task's settings; ``none`` stands for no value.
+    """Parses ``key=value`` texts as settings of a task; ``none`` becomes :obj:`None`.
 
     Raises:
-        ValueError: If a text has no ``=``, a key is unknown or twice there, or a value does not fit its type.
+        ValueError: If a text has no ``=``, a key is unknown or repeated, or a value does not fit its type.
     """
     settings: dict[str, Any] = {}
     config = config_of(task)
@@ -249,7 +248,7 @@ def parse_settings(texts: Iterable[str], task: str | None = None) -> dict[str, A
         key, equals, value = text.partition("=")
         key = key.strip()
         if not equals:
-            raise ValueError(f"a setting is written key=value (got {text!r})")
+            raise ValueError(f"a setting must have the form key=value (got {text!r})")
         config.check_keys([key])
         if key in settings:
             raise ValueError(f"setting {key!r} is given twice")

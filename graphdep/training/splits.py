@@ -1,4 +1,4 @@
-"""The splits of a corpus, and the batches made of them."""
+"""Splits of a corpus and their batches."""
 
 from __future__ import annotations
 
@@ -36,32 +36,31 @@ if TYPE_CHECKING:
 
 
 SPLITS = ("train", "val", "test")
-#: Worker processes of a loader at most, where the settings do not say how many.
+#: Largest default number of worker processes of a loader.
 MOST_WORKERS = 8
-#: Bytes of shared memory that a worker may need for the batches it has made.
+#: Bytes of shared memory that a worker may need for its batches.
 WORKER_BYTES = 2**25
-#: Whether worker processes can inherit the model of the process that starts them.
+#: Whether worker processes can inherit the model.
 CAN_FORK = "fork" in get_all_start_methods()
-# The vocabulary of a pretrained encoder is its tokenizer's.
+# With a pretrained encoder, whose tokenizer has the vocabulary.
 NO_WORDS = Vocab([])
 
 
 def epoch_seed(seed: int, epoch: int) -> int:
-    """A seed of its own for each epoch, as if no other had been run before."""
+    """The seed of an epoch, independent of earlier epochs."""
     generator = torch.Generator().manual_seed(seed)
     return int(torch.randint(2**62, (epoch + 1,), generator=generator)[-1])
 
 
 class SharedBatches(Sampler[list[int]]):
-    """The part of each batch that this process has: of a batch's examples every ``n``-th one, where there are
-    ``n`` processes. Alone, or before they have met, a process has them all.
+    """The share of this process in each batch: every ``n``-th example with ``n`` processes; all examples
+    without ``torch.distributed``.
 
-    Together they so have the batches of one process. One for which nothing is left, of a batch with fewer
-    examples than processes, gets the first example, which then does not count (:meth:`counts`): all must
-    take the same number of steps.
+    All processes must take the same number of steps: if a batch has fewer examples than there are processes,
+    the others get its first example, which does not count (:meth:`counts`).
 
     Args:
-        batches: The batches of one process.
+        batches: The whole batches.
 
     Example:
         >>> from torch.utils.data import BatchSampler
@@ -76,15 +75,15 @@ class SharedBatches(Sampler[list[int]]):
 
     @property
     def sampler(self) -> Any:
-        """The order of the examples, which Lightning tells the epoch."""
+        """The sampler of examples, whose epoch Lightning sets."""
         return self.batches.sampler  # type: ignore[union-attr]
 
     def counts(self, number: int) -> bool:
-        """Whether what this process had of a batch was its own."""
+        """Whether the examples of this process in a batch count."""
         return number not in self._idle
 
     def count(self, epochs: int) -> int:
-        """The number of batches of all epochs, as of batches by tokens."""
+        """The number of batches in all epochs, for batches by tokens."""
         return int(self.batches.count(epochs))  # type: ignore[union-attr]
 
     def __iter__(self) -> Iterator[list[int]]:
@@ -103,15 +102,14 @@ class SharedBatches(Sampler[list[int]]):
 class TokenBatchSampler(Sampler[list[int]]):
     """Batches of examples in the order of a sampler, each with at most :obj:`max_tokens` tokens.
 
-    An example that is larger than that is a batch of its own. How many batches there are depends on the
-    order, and each epoch has its own. So this has no length: by that of the first epoch Lightning would end
-    all epochs, and drop examples.
+    A larger example is a batch of its own. The sampler has no length, since the number of batches depends on
+    the order of each epoch: with the length of the first epoch Lightning would drop examples of later ones.
 
     Args:
-        sampler: Gives the order of the examples; with ``set_epoch``, that of an epoch.
-        sizes: Tokens of each example, ``[num_examples]``.
-        max_tokens: Tokens a batch at most.
-        max_examples: Examples a batch at most. (default: any number)
+        sampler: Order of the examples, perhaps with ``set_epoch``.
+        sizes: Number of tokens of each example, ``[num_examples]``.
+        max_tokens: Largest number of tokens per batch.
+        max_examples: Largest number of examples per batch. (default: no limit)
 
     Raises:
         ValueError: If a limit is below 1.
@@ -139,7 +137,7 @@ class TokenBatchSampler(Sampler[list[int]]):
             yield batch
 
     def count(self, epochs: int) -> int:
-        """The number of batches of all epochs."""
+        """The number of batches in all epochs."""
         set_epoch, now = getattr(self.sampler, "set_epoch", None), getattr(self.sampler, "epoch", 0)
         if set_epoch is None:
             return epochs * sum(1 for _ in self)
@@ -156,7 +154,7 @@ class TokenBatchSampler(Sampler[list[int]]):
 
 
 class EpochSampler(Sampler[int]):
-    """A random order for each epoch that depends on seed and epoch alone, not on what was drawn before.
+    """A random order for each epoch, which depends only on seed and epoch.
 
     Args:
         size: Number of examples.
@@ -186,13 +184,13 @@ class Splits:
 
     Args:
         datasets: Datasets by split.
-        vocab: Their words.
+        vocab: Their vocabulary.
         relations: Their relations.
-        settings: What :meth:`TrainConfig.data_settings` says of them; :obj:`None` where nobody knows.
-            (default: :obj:`None`)
-        encoder: Digest of the pretrained encoder that they are for. (default: :obj:`None`)
-        notes: What there is to say of them beside what the datasets say. (default: nothing)
-        kept: What has been computed of them and is kept for others, such as a floor. (default: nothing)
+        settings: :meth:`TrainConfig.data_settings` of their configuration; :obj:`None` if unknown. (default:
+            :obj:`None`)
+        encoder: Digest of the pretrained encoder that has their tokenizer. (default: :obj:`None`)
+        notes: Notes for reports, besides those of the datasets. (default: none)
+        kept: Cache of computed values such as floors. (default: empty)
 
     Example:
         >>> from graphdep.training import TrainConfig, load_splits
@@ -223,29 +221,29 @@ class Splits:
         return self.in_memory(split).y
 
     def labels(self) -> list[Label] | None:
-        """The names of the classes by their numbers; :obj:`None` where targets are no classes."""
+        """The names of the classes by number; :obj:`None` if targets are not classes."""
         names = getattr(self.datasets["train"], "labels", ())
         if not isinstance(names, Sequence) or not names or self.targets("train").is_floating_point():
             return None
         return list(names)
 
     def example_digests(self, split: str) -> list[str]:
-        """What tells each example of a split apart, whatever parses and reads it."""
+        """A digest of each example of a split, independent of parser and tokenizer."""
         return self.datasets[split].example_digests()
 
     def same_examples(self, other: Splits) -> bool:
-        """Whether runs on these and on others are compared on the same examples, with the same classes."""
+        """Whether both have the same examples in the compared split, with the same classes."""
         if self is other or self.labels() != other.labels():
             return self is other
         return self.example_digests(self.compared) == other.example_digests(other.compared)
 
     def limited(self, limit: int) -> Splits:
-        """The splits with so many examples each at most, those to train on aside."""
+        """The splits with at most ``limit`` examples in each but the training split."""
         datasets, notes = dict(self.datasets), []
         for name in self.datasets.keys() - {"train"}:
             whole = self.in_memory(name)
             if limit < len(whole):
-                # A copy has no more than these, for those who count in all that a split has.
+                # A copy, so that statistics of the dataset count only these.
                 part = whole.index_select(spread_rows(range(len(whole)), limit)).copy()
                 datasets[name] = cast(ParsedDataset, part)
                 notes.append(f"{name}: {limit} of {len(whole)} examples, spread over the split (limit_eval)")
@@ -253,7 +251,7 @@ class Splits:
 
     @property
     def compared(self) -> str:
-        """The split that runs are compared on: for testing, or where there is none, for validation."""
+        """The split that runs are compared on: the test split, or without one the validation split."""
         return "test" if "test" in self.datasets else "val"
 
     def loader(
@@ -266,14 +264,13 @@ class Splits:
         shared: bool = False,
         flatten: Flattener | None = None,
     ) -> DataLoader:
-        """Batches of a split; shuffled, in an order that each epoch has its own; shared, the part of each
-        batch that this process has among those that have met.
+        """Batches of a split; with :obj:`shuffle` in a random order for each epoch, with :obj:`shared` the
+        share of this process in each batch.
 
-        They have their edges already where these are given, are graphdep's alone, and fit in memory with a
-        corpus that does (2 GB a split): then they are built here, and in no epoch again. With
-        :obj:`flatten`, edges of graphdep's alone are built in any case, and batches are filled, prepared and
-        written into one buffer, where that can be done: in the loader's worker processes, of which there are
-        eight at most where the settings do not say how many.
+        If :obj:`edges` are all graphdep's and fit into memory together with the corpus (2 GB per split), they
+        are built once, here. With :obj:`flatten` they are always built by the loader or its workers (by
+        default at most eight), which also fill and prepare batches and write each into one buffer, if
+        possible.
         """
         dataset = self.datasets[split]
         order: Sampler[int] = (
@@ -290,10 +287,10 @@ class Splits:
         if shared:
             whole = batches.get("batch_sampler") or BatchSampler(order, config.batch_size, drop_last=False)
             batches = {"batch_sampler": SharedBatches(whole)}
-        # A generator of its own: the loader would draw from the global one, and change the dropout after it.
+        # Without it the loader would use the global generator and change the dropout.
         batches["generator"] = torch.Generator().manual_seed(config.seed)
         known = edges is not None and len(dataset) > 0 and is_repeatable(edges)
-        # Other edges may draw numbers, which are those of this process.
+        # Other edges may use the random numbers of this process.
         flatten = flatten if known and (CAN_FORK or not config.num_workers) else None
         batches |= loader_options(config, len(dataset), flatten)
         collate: Any = partial(Batch.from_data_list, follow_batch=dataset.follow_batch)
@@ -307,8 +304,8 @@ class Splits:
         return DataLoader(given, collate_fn=collate, **batches)
 
     def digest(self) -> str:
-        """Digest of all examples: trees, words and targets; of the names of classes, where they are learned;
-        and of the pretrained encoder that is trained on them.
+        """Digest of all examples (trees, words, targets), of the names of learned classes, and of the
+        pretrained encoder.
         """
         sha = hashlib.sha256((self.encoder or "").encode())
         for split, dataset in sorted(self.datasets.items()):
@@ -317,8 +314,8 @@ class Splits:
         return sha.hexdigest()[:16]
 
     def describe(self) -> dict[str, object]:
-        """Sizes, what the parser failed on, the relations, and what of words and labels is unknown or cut;
-        what a dataset says beside these in a ``"note"`` is among the ``"notes"``.
+        """Sizes, counts of parser failures, of relations, and of unknown or cut words and labels, and all
+        ``"notes"``.
         """
         sizes = {split: len(dataset) for split, dataset in self.datasets.items()}
         chains = {split: dataset.parser_failures for split, dataset in self.datasets.items()}
@@ -326,11 +323,11 @@ class Splits:
         notes = [f"{split}: {about['note']}" for split, about in described.items() if "note" in about]
         for split, dataset in self.datasets.items():
             rare = dataset.relations.note(dataset.arc_labels)
-            if rare and described[split].get("unknown_relations"):  # a part of a split does not count them
+            if rare and described[split].get("unknown_relations"):  # limited splits have no such count
                 notes.append(f"{split}: {rare}")
         notes += self.notes
         parser = next(iter(self.datasets.values())).parser_fingerprint
-        # A pretrained encoder has no words of ours: then the different ones of the first split.
+        # With a pretrained encoder, the number of distinct words in the first split.
         words = len(self.vocab) if self.vocab is not NO_WORDS else next(iter(described.values()))["forms"]
         return {
             "examples": sizes,
@@ -359,8 +356,8 @@ class Splits:
 
 
 def loader_options(config: TrainConfig, num_examples: int, flatten: Flattener | None) -> dict[str, Any]:
-    """The worker processes of a loader: as many as the settings say. By default none; where batches are
-    flattened, one for eight batches, but fewer than there are cores and at most eight.
+    """Options of a loader about worker processes. Their number is that of the settings, by default none, or
+    for flattened batches one per eight batches, at most eight and fewer than there are cores.
     """
     workers = config.num_workers
     if workers is None:
@@ -370,12 +367,12 @@ def loader_options(config: TrainConfig, num_examples: int, flatten: Flattener | 
     if flatten is not None:
         options["pin_memory"] = flatten.device.type == "cuda"
         if workers:
-            options["multiprocessing_context"] = "fork"  # else the model would be sent to each
+            options["multiprocessing_context"] = "fork"  # to share the model
     return options
 
 
 def _spare_processes() -> int:
-    """Workers that a loader may have, by the cores and by the memory that processes share."""
+    """Largest number of workers by cores and shared memory."""
     if not CAN_FORK or not hasattr(os, "sched_getaffinity") or current_process().daemon:
         return 0
     memory = shutil.disk_usage("/dev/shm").free if os.path.isdir("/dev/shm") else 0
@@ -383,7 +380,7 @@ def _spare_processes() -> int:
 
 
 class _Flat:
-    """Makes a batch with a function, gives it edges and flattens it, if it can be."""
+    """Collates a batch, builds its edges and flattens it, if possible."""
 
     def __init__(self, collate: Callable[[Any], Batch], edges: Any, flatten: Flattener) -> None:
         self.collate, self.edges, self.flatten = collate, edges, flatten
@@ -395,9 +392,9 @@ class _Flat:
                 batch = self.edges(batch)
                 batch._is_transformed = True
             return batch if self.flatten.stopped else self.flatten(batch)
-        except ValueError as error:  # raised where it is read: here it would get the trace of the worker
+        except ValueError as error:  # raised by the reader, without the traceback of the worker
             return error
-        except UnservedPairsError:  # which the step finds out, too, and says why
+        except UnservedPairsError:  # the step raises it again and reports it
             return batch
         except NotStaticError:
             self.flatten.stop()
@@ -405,7 +402,7 @@ class _Flat:
 
 
 class _Numbered(Dataset[Any]):
-    """A dataset of which a batch is given the numbers of its examples."""
+    """A dataset that gives batches of the numbers of examples."""
 
     def __init__(self, dataset: ParsedDataset | SelectionDataset) -> None:
         self.dataset = dataset
@@ -421,9 +418,9 @@ class _Numbered(Dataset[Any]):
 
 
 def example_sizes(dataset: ParsedDataset) -> Tensor:
-    """Nodes and target tokens of every example, ``[num_examples]``."""
+    """The number of nodes and target tokens of each example, ``[num_examples]``."""
     keys = [key for key in ("node_type", "target_ids") if key in dataset._data]
-    if dataset.slices is None:  # PyG has no bounds of a single example
+    if dataset.slices is None:  # PyG has no slices for a single example
         return torch.tensor([sum(dataset._data[key].numel() for key in keys)])
     return sum(dataset.slices[key].diff() for key in keys)[list(dataset.indices())]
 
@@ -436,7 +433,7 @@ def load_corpus(
     relations: RelationVocab | None = None,
     labels: Sequence[Label] | None = None,
 ) -> Splits:
-    """Splits of the corpus that the task names; arguments and errors as of :func:`load_splits`."""
+    """Splits of the task's corpus; see :func:`load_splits`."""
     task = config.spec
     if config.pretrained:
         pretrained, vocab = pretrained or load_pretrained(config), NO_WORDS
@@ -460,11 +457,11 @@ def load_corpus(
         datasets[split] = dataset = task.corpus(config.root or task.root, split=split, **options)
         vocab = vocab or dataset.vocab
         relations = relations or dataset.relations
-        if dataset.learns_labels:  # else further splits would read the training files for them
+        if dataset.learns_labels:  # spares further splits reading the training files
             labels = cast(Any, dataset).labels
-        if getattr(dataset, "decided_scheme", "auto") != "auto":  # of further splits, which may be small, too
+        if getattr(dataset, "decided_scheme", "auto") != "auto":  # further splits may be too small to decide
             own["tree_scheme"] = cast(Any, dataset).decided_scheme
-        if getattr(dataset, "span_end", None):  # which all files have told
+        if getattr(dataset, "span_end", None):  # all splits have the same format
             own["span_end"] = cast(Any, dataset).span_end
     assert vocab is not None
     assert relations is not None
@@ -473,7 +470,7 @@ def load_corpus(
 
 
 def check_length(config: Any, encoder: PretrainedEncoder) -> None:
-    """Raises :class:`ValueError` if examples may be longer than a pretrained encoder takes."""
+    """Raises :class:`ValueError` if ``max_length`` exceeds the positions of a pretrained encoder."""
     if config.max_length > encoder.max_length:
         raise ValueError(
             f"'max_length' must be at most {encoder.max_length}, the positions of the encoder (got "

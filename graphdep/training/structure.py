@@ -30,23 +30,23 @@ from graphdep.training.trainer import METRICS, check_accelerator, read_metrics
 from graphdep.visualization.plots import plot_differences
 
 PLAN = "plan.json"
-# Examples of the trial, the fewest that a model is trained on where there are as many, the most epochs where
-# none are given, and the fewest examples of a split that anything is concluded from.
+# Training examples of the trial, fewest training examples of a plan (if there are as many), most epochs by
+# default, and fewest examples of a split.
 _TRIAL, _FEWEST, _EPOCHS, _LEAST = 200, 100, 10, 10
-# Share of the test examples on which one of two models is right and the other wrong.
+# Assumed share of test examples that exactly one of two models gets right.
 _DISAGREE = 0.1
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What fits into the time.
+    """The sizes of runs that fit into the time.
 
     Args:
-        limit_train: Examples to train on, at most; :obj:`None` for all.
-        there: Examples that there are.
-        max_epochs: Epochs, at most.
+        limit_train: Largest number of training examples; :obj:`None` for all.
+        there: Number of training examples in the corpus.
+        max_epochs: Largest number of epochs.
         val_every: Epochs between validations.
-        minutes: The estimate for all runs.
+        minutes: Estimated time of all runs.
     """
 
     limit_train: int | None
@@ -63,7 +63,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class _Cost:
-    """Seconds of a run: to train on an example, to score both splits, and what of it is validation."""
+    """Seconds of a run: for training on an example, for scoring both splits, and for validation alone."""
 
     trained: float
     scored: float
@@ -85,14 +85,15 @@ def plan_runs(
     *,
     overwrite: bool = False,
 ) -> Plan:
-    """What the same call has planned in this folder before, or what a trial says that fits: as many epochs as
-    are given, or as the model has, ten at most; a few validations, three at least, unless settings say
-    otherwise, since of few examples they take longer than training; and as many examples as there is time
-    for.
+    """The earlier plan of the same call in this folder, or a new plan from a trial run.
+
+    A plan has the given number of epochs, or that of the model but at most ten; about three validations
+    unless given, since with few examples they take longer than training; and as many training examples as
+    fit into the time.
 
     Raises:
-        ValueError: If the time is too short, there are fewer than ten examples to train on or to test, there
-            is no such device, or a plan or picture of something else would be replaced.
+        ValueError: If the time is too short, there are fewer than ten training or test examples, there is no
+            such device, or files of another plan would be replaced.
     """
     path = folder / PLAN
     asked = {"task": task, "rows": list(rows.rows), "seeds": seeds, "minutes": minutes, "settings": settings}
@@ -102,26 +103,26 @@ def plan_runs(
         before = json.loads(path.read_text(encoding="utf-8"))
         if before["asked"] == asked:
             return Plan(**before["plan"])
-    except (OSError, ValueError, KeyError, TypeError):  # not there, or none of ours
+    except (OSError, ValueError, KeyError, TypeError):  # missing, or not a plan
         pass
     check_replaced(folder, [PLAN, PICTURE, SUMMARY, TABLE], overwrite=overwrite)
     configs = {row: TrainConfig.of(row, **{**settings, "task": task}) for row in rows.rows}
     for of_row in configs.values():
-        # What a model does not read, or the machine lacks, fails before hours of parsing.
+        # Fails before hours of parsing.
         check_accelerator(of_row)
         family_of(of_row.task).task_class.make_edges(of_row)
     config = configs[rows.trees]
     if "test" not in config.splits:
         advice = family_of(task).missing_split(config, "test")
-        raise ValueError(f"rows are compared on a test split, which {task!r} has none of here{advice}")
+        raise ValueError(f"rows are compared on a test split, but {task!r} has none here{advice}")
     start = time.monotonic()
     splits = load_splits(config)
     there, tested = len(splits["train"]), len(splits["test"])
     for count, what in ((there, "are trained on"), (tested, "are compared on")):
         if count < _LEAST:
-            raise ValueError(f"rows {what} {_LEAST} examples at least ({task!r} has {count})")
+            raise ValueError(f"rows {what} at least {_LEAST} examples ({task!r} has {count})")
     console.print(_power(seeds, tested, resolve_task(task).metrics[0]), markup=False)
-    console.print("a trial of two rows", markup=False)
+    console.print("trial runs of two rows", markup=False)
     costs = [_trial(task, name, settings, min(there, _TRIAL)) for name in (rows.plain, rows.trees)]
     left = 60 * minutes - (time.monotonic() - start)
     epochs = config.max_epochs if "max_epochs" in settings else min(config.max_epochs, _EPOCHS)
@@ -133,8 +134,8 @@ def plan_runs(
     if 60 * needed > left and count == least:
         whole = math.ceil(needed + minutes - left / 60)
         raise ValueError(
-            f"'minutes' is too short: {least} examples take about {whole} minutes (got {minutes:g}): more "
-            "--minutes, or fewer --seeds or --epochs"
+            f"'minutes' is too short: {least} examples take about {whole} minutes (got {minutes:g}): use "
+            "more --minutes, or fewer --seeds or --epochs"
         )
     plan = Plan(None if count == there else count, there, epochs, val_every, round(needed, 1))
     _write(path, json.dumps({"asked": asked, "plan": vars(plan)}, indent=1))
@@ -147,24 +148,24 @@ def plan_runs(
 
 
 def _power(seeds: int, tested: int, metric: Metric) -> str:
-    """What can be seen at all, before anything is trained: as if scores were shares of the test examples,
-    of which one of two models has a tenth right that the other has wrong.
+    """The smallest visible effect, estimated before training for scores that are shares of test examples, a
+    tenth of which exactly one of two models gets right.
     """
     said = f"{seeds} seeds, {tested:,} test examples"
-    if not metric.maximize:  # an error or a perplexity is no share
+    if not metric.maximize:  # errors and perplexities are not shares
         return said
     effect = visible_effect(math.sqrt(_DISAGREE / tested), 2 * (seeds - 1))
     return f"{said}: a gain below about {effect:.2g} can hardly be seen"
 
 
 def _val_every(epochs: int) -> int:
-    """Epochs between validations, of which there are three where there can be, one after the last epoch."""
+    """Epochs between about three validations, the last after the last epoch."""
     fitting = (every for every in range(1, epochs // 3 + 1) if epochs % every == 0)
     return max(fitting, default=1)
 
 
 def _digests(settings: Mapping[str, Any]) -> dict[str, str]:
-    """Of the user's own files, by what they are for."""
+    """Digests of the user's files by split."""
     paths = {name: Path(str(settings[name])) for name in ("train", "val", "test") if settings.get(name)}
     found = {name: path for name, path in paths.items() if path.is_file()}
     return {name: file_digest(path)[:16] for name, path in found.items()}
@@ -173,14 +174,14 @@ def _digests(settings: Mapping[str, Any]) -> dict[str, str]:
 def _fits(
     costs: list[_Cost], rows: StructureRows, seeds: int, lengths: tuple[int, int], seconds: float
 ) -> int:
-    """The most examples whose runs take no longer."""
+    """The largest number of training examples whose runs fit into the time."""
     fixed = _all(costs, rows, seeds, lengths, 0)
     each = _all(costs, rows, seeds, lengths, 1) - fixed
     return math.floor((seconds - fixed) / max(each, 1e-9))
 
 
 def _all(costs: list[_Cost], rows: StructureRows, seeds: int, lengths: tuple[int, int], count: int) -> float:
-    """Seconds of all runs of so many epochs and validations: three rows read trees."""
+    """Seconds of all runs; ``lengths`` are epochs and validations. Three rows read trees."""
     plain, trees = (cost.run(count, *lengths) for cost in costs)
     return seeds * ((len(rows.rows) - 3) * plain + 3 * trees)
 
@@ -217,56 +218,54 @@ def needs_structure(
     console: Console | None = None,
     overwrite: bool = False,
 ) -> dict[str, Any]:
-    """Trains models that differ in what they are told of the structure of sentences, and says whether a
-    parser is worth having for the task.
+    """Trains models with different information about the structure of sentences, and decides whether a parser
+    is worth having for the task.
 
-    The rows: words in random order, and words without positions, where the family of the task has such
-    models; a plain Transformer; the same with order alone, each word below the one before; with a parser's
-    trees; with random trees whose words keep the labels of their arcs. Trees help if they beat the plain row,
-    order alone and the random trees, each by more than noise: by 95% intervals over seeds and test examples.
+    The rows: words in random order, and words without positions, if the task family has such models; a plain
+    Transformer; order alone (each word below its predecessor); the parser's trees; random trees whose words
+    keep their labels. Trees help if they beat the plain row, order alone and random trees, each with a 95%
+    interval over seeds and test examples that excludes 0.
 
-    A trial with a few examples tells how many can be trained on in the time that is given; all rows have the
-    same. Interrupted, the same call goes on.
+    Trial runs on a few examples decide how many training examples fit into the time, the same for all rows.
+    After an interruption, the same call resumes.
 
     Args:
         task: The task.
-        folder: Gets the runs, ``plan.json``, ``summary.json`` with what is returned, ``table.md`` and the
+        folder: Folder of the runs, ``plan.json``, ``summary.json`` with the result, ``table.md`` and the
             picture.
-        model: The row with trees, one of the family's. (default: the first)
-        trees: ``"parser"``, or ``"gold"`` for the corpus' own, which say what a perfect parser would bring.
+        model: The model with trees, one of the family's. (default: the first)
+        trees: ``"parser"``, or ``"gold"`` for the corpus' own, which show the effect of a perfect parser.
             (default: ``"parser"``)
         settings: Settings of all runs. (default: none)
-        seeds: Runs a row. (default: :obj:`3`)
-        minutes: Time for all of it. (default: :obj:`20.0`)
+        seeds: Runs per row. (default: :obj:`3`)
+        minutes: Time for all runs. (default: :obj:`20.0`)
         bound: The smallest effect of interest, in units of the task's first metric. (default: :obj:`0.02`)
-        console: Where progress goes. (default: stderr)
-        overwrite: Plan anew where the folder has another plan, and replace it. (default: :obj:`False`)
+        console: Where progress is printed. (default: stderr)
+        overwrite: Replace another plan in the folder. (default: :obj:`False`)
 
     Returns:
-        Plain values: ``verdict``, ``sentences``, ``rows`` (name, what it is, scores, difference to the plain
-        row and interval), ``no_skill`` (what the most frequent label, or the mean, of the training or of the
-        test split gets, whichever is better), ``floors`` (others, such as a bag of words),
-        ``smallest_visible_effect``, ``bound``, ``metric``, ``plan``, ``examples``, ``used`` (how many were
-        trained on, of how many, and why the others were left out), ``files``. The verdict is
+        Plain values: ``verdict``, ``sentences``, ``rows`` (name, description, scores, difference to the plain
+        row and interval), ``no_skill`` (the better score of the most frequent label or mean of the training
+        and of the test split), ``floors`` (others, such as a bag of words), ``smallest_visible_effect``,
+        ``bound``, ``metric``, ``plan``, ``examples``, ``used`` (numbers of used and of all training examples,
+        and the reason), ``files``. The verdict is
 
-        - ``"no"``, where the 95% interval of the gain over the plain row, or over order alone, excludes one
-          above the bound, all examples were trained on, the plain row and that with trees are better than no
-          skill by more than the bound, and in no run with trees the last validation was the best by more than
-          half the bound;
-        - ``"yes"``, where trees help, no gain above the bound is excluded, and the plain row is better than
-          no skill by more than the bound and would not reach the gain in as many epochs again, at the pace
-          of its last ones;
-        - ``"undecided"`` else.
+        - ``"no"`` if the 95% interval of the gain over the plain row or over order alone is below the bound,
+          all examples were trained on, the plain row and that with trees exceed no skill by more than it,
+          and in no run with trees the last validation was the best by more than half the bound;
+        - ``"yes"`` if trees help, no such interval is below the bound, and the plain row exceeds no skill by
+          more than the bound and would not reach the gain with twice the epochs at its last pace;
+        - ``"undecided"`` otherwise.
 
     Raises:
-        ValueError: If the task's family has no such rows, a setting is wrong, the time is too short, or the
-            folder has a plan of another call, or of files that have changed.
+        ValueError: If the task family has no such rows, a setting is invalid, the time is too short, or the
+            folder has the plan of another call or of other files.
         RuntimeError: If a run fails; names it.
     """
     check_bound(bound)
     for name, number, least in (("seeds", seeds, 2), ("minutes", minutes, 0)):
         if not least <= number < math.inf:
-            raise ValueError(f"{name!r} must be a number from {least} on (got {number!r})")
+            raise ValueError(f"{name!r} must be a finite number of at least {least} (got {number!r})")
     console = console or plain_console(stderr=True)
     rows = _rows(task, model, trees)
     given = dict(settings or {})
@@ -295,7 +294,7 @@ def needs_structure(
     if plan.limit_train is not None:
         part = f"the {plan.limit_train:,} of {plan.there:,} examples that fit into the time"
     elif given.get("limit_train") is not None:
-        part, more = f"the {plan.there:,} examples that were asked for", "limit-train"
+        part, more = f"the {plan.there:,} examples of --limit-train", "limit-train"
     floors = {
         about: scores.get(f"test_{metric.name}")
         for about, scores in family_of(task).split_floors(summary["floor"]).items()
@@ -338,24 +337,22 @@ def needs_structure(
 
 
 def _used(plan: Plan, minutes: float, settings: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
-    """How many examples were trained on, of how many, and why the others were left out; and as a sentence."""
+    """The numbers of used and of all training examples and the reason, as plain values and as a sentence."""
     there, why = plan.there, ""
     trained = there if plan.limit_train is None else plan.limit_train
     said = f"All {there:,} examples were trained on."
     if trained < there:
-        why = (
-            f"the others did not fit into {minutes:g} minutes (more --minutes, or fewer --seeds or --epochs)"
-        )
+        why = f"more did not fit into {minutes:g} minutes (more --minutes, or fewer --seeds or --epochs)"
         said = f"{trained:,} of {there:,} examples were trained on: {why}."
     elif settings.get("limit_train") is not None:
-        said = f"{there:,} examples were trained on, as --limit-train asked for."
+        said = f"{there:,} examples were trained on, by --limit-train."
     return {"trained": trained, "there": there, "why": why}, said
 
 
 def _rows(task: str, model: str | None, trees: str) -> StructureRows:
     known = family_of(task).structure
     if not known:
-        raise ValueError(f"no rows are known that tell what structure is worth to {task!r}")
+        raise ValueError(f"the task family of {task!r} has no rows for this question")
     if model is None:
         rows = known[0]
     else:
@@ -365,18 +362,18 @@ def _rows(task: str, model: str | None, trees: str) -> StructureRows:
     check_choice("trees", trees, ("parser", "gold") if own else ("parser",))
     if not own or trees == "gold":
         return rows
-    # Labels of the corpus' own trees would tell the random ones what the parser's do not know.
+    # Random trees must not have better labels than the parser's.
     return dataclasses.replace(rows, trees=f"{rows.trees}@parser", random=f"{rows.random}-parsed")
 
 
 def _over(trees: Mapping[str, Any], other: Mapping[str, Any], metric: str) -> dict[str, Any]:
-    """The comparison of the parser's trees with another row."""
+    """The comparison of the row with the parser's trees with another row."""
     a, b = ([Path(path).parent for path in row["checkpoints"]] for row in (trees, other))
     return compare_runs(a, b, metric=metric)["metrics"][metric]
 
 
 def _no_skill(metric: Metric, floor: float | None, row: Mapping[str, Any]) -> float | None:
-    """What no skill gets, also by the test split alone, whose most frequent label may be another one."""
+    """The better floor of the training split and of the test split, whose most frequent label may differ."""
     if metric.floor is None:
         return floor
     target = read_predictions(Path(row["checkpoints"][0]).with_name(PREDICTIONS)).target
@@ -393,7 +390,9 @@ def _doubts(
     plain: Mapping[str, Any],
     trees: Mapping[str, Any],
 ) -> dict[str, str]:
-    """By verdict, why models may have learnt nothing or still learn; ``gain`` is the least of trees."""
+    """By verdict, why it cannot be given: models have learnt nothing or are still learning; ``gain`` is the
+    lower end of the gain of trees.
+    """
     against: dict[str, str] = {}
     for row, what, verdicts in (
         (plain, "the plain model", ("yes", "no")),
@@ -402,30 +401,26 @@ def _doubts(
         mean = row["metrics"][f"test_{metric.name}"]["mean"]
         if no_skill is not None and not metric.is_better(mean, no_skill, by=bound):
             said = (
-                f"{what} is no better than no skill ({mean:.3g}, {no_skill:.3g}), and of models that have "
-                "learnt nothing a difference says nothing (more --epochs, or more examples)."
+                f"{what} is no better than no skill ({mean:.3g}, {no_skill:.3g}), and differences between "
+                "models that have learnt nothing mean nothing (more --epochs, or more examples)."
             )
             against = dict.fromkeys(verdicts, said) | against
     learning = sum(_last_gain(Path(path), metric)[0] > bound / 2 for path in trees["checkpoints"])
     if learning:
-        still = "was still getting better in its" if learning == 1 else "were still getting better in their"
-        said = (
-            f"{learning} of {trees['n']} runs with trees {still} last epochs "
-            "(more --epochs, in another --output)."
-        )
-        against.setdefault("no", said)
+        said = f"of {trees['n']} runs with trees, {learning} still improved in the last epochs "
+        against.setdefault("no", said + "(more --epochs, in another --output).")
     paces = [_last_gain(Path(path), metric) for path in plain["checkpoints"]]
     if gain > 0 and statistics.fmean(max(0.0, last) * number for last, number in paces) > gain:
         said = (
-            "the plain model was still getting better, at a pace at which as many epochs again would make up "
-            "for the trees (more --epochs, in another --output)."
+            "the plain model still improved, and at that pace it would reach the model with trees with twice "
+            "the epochs (more --epochs, in another --output)."
         )
         against.setdefault("yes", said)
     return against
 
 
 def _last_gain(checkpoint: Path, metric: Metric) -> tuple[float, int]:
-    """How much better a run's last validation was than all before it, if known, and how many there were."""
+    """The gain of a run's last validation over the best before it, and the number of validations."""
     rows = read_metrics(checkpoint.with_name(METRICS))
     scores = [score for row in rows if (score := row.get(f"val_{metric.name}")) is not None]
     if len(scores) < 2:
@@ -435,7 +430,7 @@ def _last_gain(checkpoint: Path, metric: Metric) -> tuple[float, int]:
 
 
 def _gain(found: Mapping[str, Any], metric: Metric) -> tuple[float, float]:
-    """The interval of a difference, more being better."""
+    """The interval of a difference, signed so that larger is better."""
     low, high = found["interval"]
     return (low, high) if metric.maximize else (-high, -low)
 
@@ -448,7 +443,7 @@ def _verdict(
     *,
     whole: bool,
 ) -> dict[str, Any]:
-    """The verdict, and what it is made of; ``no`` is said only of all examples (``whole``)."""
+    """The verdict and its grounds; ``no`` only if all examples were trained on (``whole``)."""
     gains = {name: _gain(found, metric) for name, found in compared.items()}
     over = [name for name, (low, _) in gains.items() if low > 0]
     excluded = next((name for name in ("plain", "chain") if gains[name][1] < bound), None)
@@ -471,28 +466,28 @@ def _sentences(
     compared: Mapping[str, Mapping[str, Any]],
     trees: str,
 ) -> list[str]:
-    """What was found, in two sentences."""
+    """The differences, in two sentences."""
     order = [
         f"{about} changes it by {_shown(rows[name]['against'])}"
         for about, name in (
             ("shuffling the words", names.shuffled),
-            ("leaving out positions", names.unordered),
+            ("removing positions", names.unordered),
         )
         if name is not None
     ]
     shown = {name: _shown(found) for name, found in compared.items()}
     return [
-        f"{_WHOSE[trees]} trees change {compared['plain']['metric']} by {shown['plain']} against the plain "
-        f"model, by {shown['chain']} against order alone (each word below the one before), and by "
-        f"{shown['random']} against random trees with the same labels.",
-        f"Of the plain model, {' and '.join(order)}." if order else "",
+        f"{_WHOSE[trees]} trees change {compared['plain']['metric']} by {shown['plain']} over the plain "
+        f"model, by {shown['chain']} over order alone (each word below its predecessor), and by "
+        f"{shown['random']} over random trees with the same labels.",
+        f"In the plain model, {' and '.join(order)}." if order else "",
     ]
 
 
-# What the gain over the plain model may be where the trees do not beat these rows.
+# Other causes of the gain over the plain model, if trees do not beat these rows.
 _MAY_BE = {
-    "chain": "order alone: the gain may be that of knowing which word comes before",
-    "random": "random trees with the same labels: the gain may be that of the labels",
+    "chain": "order alone: the gain may come from knowing the previous word",
+    "random": "random trees with the same labels: the gain may come from the labels",
 }
 
 
@@ -517,12 +512,12 @@ def _worth(
         unbeaten = [may_be for row, may_be in _MAY_BE.items() if row not in over]
         if not unbeaten:
             return undecided + doubts["yes"]
-        return undecided + f"its trees are better than none, but not, by more than noise, than {unbeaten[0]}."
+        return undecided + f"its trees are better than none, but not significantly better than {unbeaten[0]}."
     if "no" in doubts:
         return undecided + doubts["no"]
     if excluded:
         return undecided + (
-            f"with {part} {gain} is excluded, but with all of them it may be another (more --{more})."
+            f"{gain} is excluded with {part}, but perhaps not with all examples (more --{more})."
         )
     return undecided + (
         f"a gain below {found['smallest_visible_effect']:.3g} could not have been seen with "

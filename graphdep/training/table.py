@@ -36,7 +36,7 @@ from graphdep.visualization.plots import plot_ablation
 
 Cells = list[list[str]]
 DIFFERENCE, VISIBLE, VERDICT = "difference [95%]", "smallest visible", "verdict"
-# Of a comparison, in the CSV: behind the other row's name and the ends of the interval.
+# Further columns of a comparison in the CSV.
 _COMPARED = ("smallest_visible", "p", "p_bootstrap", "p_randomisation", "p_seeds")
 ENCODER_ROW, PAPER = "(encoder, not trained)", "paper: "
 
@@ -52,8 +52,8 @@ def check_report(
     *,
     overwrite: bool = False,
 ) -> None:
-    """Raises :class:`ValueError` if the files of another table would be replaced: of another task, with other
-    settings, or with a row that these are not. Seeds, rows and epochs may become more.
+    """Raises :class:`ValueError` if files of another table would be replaced: of another task, with other
+    settings, or with a row that is not in ``rows``. More seeds, rows and epochs are allowed.
     """
     other = _other_table(folder / _REPORT["summary"], task, {*rows}, settings)
     own = _REPORT.values() if other == "" else ()
@@ -61,7 +61,7 @@ def check_report(
 
 
 def _other_table(path: Path, task: str, rows: set[str], settings: Mapping[str, Any]) -> str | None:
-    """What another table there is of: nothing where it is the same, :obj:`None` where it is none."""
+    """How another table in the folder differs; empty if it does not, :obj:`None` if there is none."""
     free = {*TrainConfig.of_task(task).with_mark("late", "free", "place"), "max_epochs"}
     try:
         before = json.loads(path.read_text(encoding="utf-8"))
@@ -79,7 +79,7 @@ def _other_table(path: Path, task: str, rows: set[str], settings: Mapping[str, A
             return f", a table with another {' and '.join(changed)},"
         left = [row["name"] for row in before["rows"] if row["name"] not in rows]
         return f", a table that also has the row {', '.join(left)}," if left else ""
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):  # not there, or none of ours
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):  # missing, or not a summary
         return None
 
 
@@ -87,12 +87,12 @@ def write_report(summary: dict[str, Any], folder: Path, *, overwrite: bool = Fal
     """Writes ``summary.json``, ``table.md``, ``table.csv`` and ``plot.png``; returns their paths by kind.
 
     Args:
-        summary: What :func:`~graphdep.training.ablate` returns.
+        summary: The result of :func:`~graphdep.training.ablate`.
         folder: The folder.
-        overwrite: Replace files that are not of the same table, too. (default: :obj:`False`)
+        overwrite: Also replace files of another table. (default: :obj:`False`)
 
     Raises:
-        ValueError: If a file would be replaced that is not of the same table; says what differs.
+        ValueError: If a file of another table would be replaced; says what differs.
     """
     names = [row["name"] for row in summary["rows"]]
     check_report(folder, summary["task"], names, summary["settings"], overwrite=overwrite)
@@ -137,7 +137,7 @@ def table_cells(summary: dict[str, Any]) -> tuple[list[str], Cells]:
 def _scored(
     summary: dict[str, Any], scores: Sequence[str], against: Sequence[str], paper: Callable[[str], str]
 ) -> list[str]:
-    """Cells of the scores: the comparison stands behind the first one, a paper's figure behind its own."""
+    """Cells of the scores; the comparison follows the first score, a paper's figure its score."""
     figures = _figures(summary)
     cells: list[str] = []
     for name, score in zip(_columns(summary), scores):
@@ -161,12 +161,12 @@ def _figures(summary: dict[str, Any]) -> dict[str, dict[str, float]]:
 
 
 def _columns(summary: dict[str, Any]) -> tuple[str, ...]:
-    # Test first: the epoch was chosen on val, and differences are of the test split.
+    # Test scores first, since differences are on the test split.
     known = family_of(summary["task"]).columns.get(summary["task"], ())
     if summary["compared"] != "test":
         known = tuple(dict.fromkeys(name.replace("test_", "val_") for name in known))
     there = {name for row in summary["rows"] for name in row["metrics"]}
-    if there and not there.issuperset(known):  # pools of another size have other scores
+    if there and not there.issuperset(known):  # the names of scores depend on the size of pools
         known = ()
     return known or tuple(
         sorted(_floors(summary).get("no skill", {}), key=lambda name: not name.startswith("test_"))
@@ -174,7 +174,7 @@ def _columns(summary: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _on(summary: dict[str, Any]) -> str:
-    """The split of a table in its title, where it is not that for testing."""
+    """The split of a table for its title, unless it is the test split."""
     return "" if summary["compared"] == "test" else " (validation)"
 
 
@@ -183,7 +183,7 @@ def _floors(summary: dict[str, Any]) -> dict[str, dict[str, float]]:
 
 
 def markdown(summary: dict[str, Any]) -> str:
-    """The table with all that is needed to judge and repeat it."""
+    """The table in Markdown, with notes on data, metrics, comparisons and the command."""
     header, rows = table_cells(summary)
     lines = ["| " + " | ".join(cells) + " |" for cells in [header, ["---"] * len(header), *rows]]
     return "\n".join([f"# {summary['title']}{_on(summary)}", "", *lines, "", *notes(summary), ""])
@@ -212,7 +212,7 @@ def rich_table(summary: dict[str, Any]) -> Table:
 
 
 def notes(summary: dict[str, Any]) -> list[str]:
-    """What stands under the table, as a list."""
+    """The notes under a table, as list items."""
     lines = [f"- {row['label']}: {row['about']}" for row in summary["rows"]]
     if summary["floor_frozen"]:
         lines.append(f"- {ENCODER_ROW}: {family_of(summary['task']).frozen}")
@@ -245,7 +245,7 @@ def notes(summary: dict[str, Any]) -> list[str]:
 
 
 def _paper_notes(summary: dict[str, Any], paper: dict[str, Any]) -> list[str]:
-    """Where a paper's figures are from, and those that have no place in the table."""
+    """The source of a paper's figures, and figures that are not in the table."""
     columns, models = _columns(summary), {row["model"] for row in summary["rows"]}
     said = []
     for names, inside in ((paper["rows"].keys() & models, columns), (paper["others"].keys(), ())):
@@ -258,7 +258,7 @@ def _paper_notes(summary: dict[str, Any], paper: dict[str, Any]) -> list[str]:
 
 
 def _comparison_notes(summary: dict[str, Any], against: list[dict[str, Any]]) -> list[str]:
-    """What the columns of the comparison are."""
+    """Notes on the columns of the comparison."""
     family, first = family_of(summary["task"]), against[0]
     grouped = first["units"] < first["n"]
     drawn = family.groups if grouped else family.compared(summary["task"])
@@ -283,7 +283,7 @@ def _comparison_notes(summary: dict[str, Any], against: list[dict[str, Any]]) ->
 
 
 def _below_floor(summary: dict[str, Any]) -> list[str]:
-    """The rows that have learned no more than counting does, or than the pretrained encoder brings along."""
+    """The rows that are no better than a floor or the frozen encoder."""
     lines = []
     for row in summary["rows"]:
         means = {name: spread["mean"] for name, spread in row["metrics"].items()}
@@ -295,7 +295,7 @@ def _below_floor(summary: dict[str, Any]) -> list[str]:
 
 
 def _floor_notes(summary: dict[str, Any]) -> list[str]:
-    """The floors of rows whose data have others than the table: other trees, or words that are cut."""
+    """The floors of rows whose data, and so floors, differ from those in the table."""
     kinds: list[tuple[dict[str, float], list[str]]] = [(summary["floor"], [])]
     for row in summary["rows"]:
         floor = row["floor"]
@@ -318,7 +318,7 @@ def _floor_notes(summary: dict[str, Any]) -> list[str]:
 
 
 def _data_notes(summary: dict[str, Any]) -> list[str]:
-    """What the rows were trained on; where they differ in that, as words and pieces do, each kind of it."""
+    """The data of the rows; if rows differ in their data, such as words and pieces, each kind."""
     kinds: list[tuple[dict[str, Any], list[str]]] = []
     for row in summary["rows"]:
         known = next((names for data, names in kinds if data == row["data"]), None)
@@ -337,18 +337,18 @@ def _data_notes(summary: dict[str, Any]) -> list[str]:
         shares = ", ".join(
             f"{share:.1%} of {split}" for split, share in data["unknown_words"].items() if share
         )
-        lines += [f"- words that are rare or not in training, all one [UNK]: {shares}"] if shares else []
+        lines += [f"- unknown words, read as [UNK]: {shares}"] if shares else []
         lines += [f"- relations: {data['relations']}"] if data.get("relations") else []
         cut = ", ".join(f"{words} of {split}" for split, words in data["cut_words"].items() if words)
         lines += [f"- words cut at max_length: {cut}"] if cut else []
-        lines += [f"- {note}" for note in data.get("notes", ())]  # what only some tasks have to say
+        lines += [f"- {note}" for note in data.get("notes", ())]
     return lines
 
 
 def csv_rows(summary: dict[str, Any]) -> str:
-    """A line a run and metric: ``task,model,seed,metric,value,floor,paper``. As floor and paper, what a
-    comparison says stands in each line of its row and metric: ``against``, the row that is compared with, the
-    ``difference`` to it, ``low`` and ``high``, the ends of its 95% interval, ``smallest_visible`` and four p.
+    """One line per run and metric: ``task,model,seed,metric,value,floor,paper``, and the comparison of its
+    row and metric: ``against`` (the other row), ``difference``, ``low`` and ``high`` (the 95% interval),
+    ``smallest_visible`` and four p values.
     """
     out, figures = io.StringIO(), _figures(summary)
     writer = csv.writer(out, lineterminator="\n")
@@ -365,7 +365,7 @@ def csv_rows(summary: dict[str, Any]) -> str:
 
 
 def _compared(against: dict[str, Any] | None, name: str, split: str) -> list[Any]:
-    """What the CSV says of a comparison; nothing where it is of another metric."""
+    """Cells of a comparison in the CSV; empty for other metrics."""
     if against is None or name != f"{split}_{against['metric']}":
         return [None] * (4 + len(_COMPARED))
     ends = (against["difference"], *against["interval"])
@@ -385,7 +385,7 @@ def _beside(scores: dict[str, float], summary: dict[str, Any]) -> list[str]:
 
 
 def _difference(against: dict[str, Any], digits: int = 4) -> str:
-    """To the row that is compared with, with its interval."""
+    """The difference to the reference, with its interval."""
     if not against:
         return ""
     numbers = (against["difference"], *against["interval"])
@@ -427,7 +427,7 @@ Side = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 _SHARED = ("n", "units", "samples", "over", "paired")  # the same for all metrics
 
 
-# What scikit-learn's metrics of labels take; others take any number, whatever their name is.
+# Values that scikit-learn's metrics of labels accept; other metrics accept any number.
 _LABELS: dict[Callable, tuple[str, Callable[[np.ndarray], np.ndarray]]] = {
     ACCURACY.compute: ("whole numbers", lambda values: values == np.rint(values)),
     F1.compute: ("0 and 1", lambda values: np.isin(values, (0, 1))),
@@ -436,7 +436,7 @@ _LABELS: dict[Callable, tuple[str, Callable[[np.ndarray], np.ndarray]]] = {
 
 @dataclass(frozen=True)
 class Run:
-    """What a run predicted; task, model and seed are unknown where there is no result.json."""
+    """The predictions of a run; task, model and seed are :obj:`None` without a result.json."""
 
     path: Path
     predictions: Predictions
@@ -444,7 +444,7 @@ class Run:
     model: str | None
     seed: int | None
     settings: str | None = None
-    """All settings, the seed among them, and edges of one's own: runs that have the same ones are one run."""
+    """All settings, including the seed, and the user's edges, which identify the run."""
 
     @property
     def target(self) -> np.ndarray:
@@ -465,32 +465,32 @@ def compare_runs(
     samples: int = 10_000,
     seed: int = 0,
 ) -> dict[str, Any]:
-    """The differences between two systems, each with an interval over seeds and test examples.
+    """Compares two systems, with intervals over seeds and test examples.
 
-    Several runs of a system, such as its seeds, count with their mean score. They are paired by their seeds
-    where both sides have the same ones; where the seeds are known to be others, they are not paired; where
-    nothing is known, in their order if there are as many of each (:func:`graphdep.metrics.compare`).
+    Several runs of a system, such as its seeds, count with their mean score. Runs are paired by seed if both
+    systems have the same seeds, and not paired if they have others; if seeds are unknown, they are paired in
+    the given order if there are equally many (:func:`graphdep.metrics.compare`).
 
     Args:
-        a, b: A run's folder or predictions.csv file, several of them, or as text what the command takes:
-            names separated by commas, or a pattern.
-        metric: One metric. (default: all of the task's)
+        a, b: Folders of runs or predictions.csv files, or a text with names separated by commas or a
+            pattern.
+        metric: Name of a metric. (default: all metrics of the task)
         task: Task of predictions without a result.json. (default: that of the results)
         bound: The smallest effect of interest, in units of the metric, for the verdict. (default:
-            :obj:`None`, no equivalence is asked for)
-        samples: Resamples. (default: :obj:`10000`)
+            :obj:`None`, no test of equivalence)
+        samples: Number of resamples. (default: :obj:`10000`)
         seed: Seed of the resamples. (default: :obj:`0`)
 
     Returns:
-        Plain values: ``task``, ``a`` and ``b`` (models and runs), ``n`` examples, ``units`` that were drawn
-        and ``drawn``, what they are, ``samples``, ``over`` and ``paired`` as of
-        :class:`~graphdep.metrics.Comparison`, ``seed``, ``bound``, ``differing`` (the settings that the two
-        do not share, the seed aside: the values of each), for each of ``metrics`` all else of a comparison
-        and its ``verdict``, and their ``signature``.
+        Plain values: ``task``, ``a`` and ``b`` (models and runs), ``n`` examples, number (``units``) and
+        description (``drawn``) of the resampled units, ``samples``, ``over`` and ``paired`` of
+        :class:`~graphdep.metrics.Comparison`, ``seed``, ``bound``, ``differing`` (settings other than the
+        seed that differ, with their values), for each of ``metrics`` the rest of the comparison and its
+        ``verdict``, and their ``signature``.
 
     Raises:
-        ValueError: If a name matches nothing, a run is there twice, runs of a system have one seed and other
-            settings, or the runs are not of the same task and examples; the message names the file.
+        ValueError: If a name matches nothing, a run is given twice, runs of a system have equal seeds but
+            other settings, or the runs are not of the same task and examples; names the file.
     """
     if bound is not None:
         check_bound(bound)
@@ -504,7 +504,7 @@ def compare_runs(
     check_same_examples([run.path for run in runs], [run.predictions for run in runs])
     _check_labels(runs, metrics)
     if len(runs[0].target) < 2:
-        raise ValueError(f"{runs[0].path}: one example is too few to compare on: it needs two at least")
+        raise ValueError(f"{runs[0].path}: a comparison needs at least two examples (got 1)")
     sides, paired = _pair(sides)
     groups = shared_groups([run.predictions for run in runs])
     first, second = (np.stack([run.prediction for run in side]) for side in sides)
@@ -528,7 +528,7 @@ def compare_runs(
 
 
 def _files(side: Side) -> list[Path]:
-    """The predictions files that a side names."""
+    """The predictions files of a side."""
     if not isinstance(side, str):
         given = [side] if isinstance(side, os.PathLike) else side
         return [path for one in given for path in _files_of([os.fspath(one)])]
@@ -574,7 +574,7 @@ def _read(path: Path) -> Run:
 
 
 def _check_labels(runs: list[Run], metrics: list[Metric]) -> None:
-    """Finds what scikit-learn would refuse without the name of the file."""
+    """Raises :class:`ValueError`, naming the file, for labels that scikit-learn would refuse."""
     columns = [(run.path, name, getattr(run, name)) for run in runs for name in ("target", "prediction")]
     for metric in (metric for metric in metrics if metric.compute in _LABELS):
         labels, allowed = _LABELS[metric.compute]
@@ -588,7 +588,7 @@ def _check_labels(runs: list[Run], metrics: list[Metric]) -> None:
 
 
 def _pair(sides: list[list[Run]]) -> tuple[list[list[Run]], bool | None]:
-    """The runs of both sides by their seeds, where known, and whether they are paired."""
+    """The runs of both sides in the order of their seeds, if known, and whether they are paired."""
     seeds = [[run.seed for run in side] for side in sides]
     if None in seeds[0] + seeds[1]:
         return sides, None
@@ -602,26 +602,28 @@ def _check_once(runs: list[Run]) -> None:
     for run in runs:
         for key, same in ((run.path.resolve(), "file"), (run.settings, "settings and the same seed")):
             if key in seen:
-                raise ValueError(f"{run.path} and {seen[key]} are one run: the same {same} ({run.seed})")
+                raise ValueError(
+                    f"{run.path} and {seen[key]} are the same run, with the same {same} ({run.seed})"
+                )
             seen |= {key: run.path} if key is not None else {}
 
 
 def _check_one_system(side: list[Run]) -> None:
-    """Raises :class:`ValueError` where runs of one seed have other settings: these are no seeds."""
+    """Raises :class:`ValueError` if runs with equal seeds have other settings."""
     seen: dict[int, Run] = {}
     for run in side:
         if run.settings is None or run.seed is None:
             continue
         if (other := seen.setdefault(run.seed, run)) is not run:
-            names = ", ".join(_differing([[other], [run]])) or "edges of one's own"
+            names = ", ".join(_differing([[other], [run]])) or "your own edges"
             raise ValueError(
-                f"{run.path} and {other.path} have one seed ({run.seed}) and other settings ({names}): they "
-                "are not runs of one system"
+                f"{run.path} and {other.path} have the same seed ({run.seed}) but other settings ({names}): "
+                "they are not runs of one system"
             )
 
 
 def _task_of(runs: list[Run], given: str | None) -> str:
-    """The one task of all runs."""
+    """The task of all runs."""
     name, source = given, "--task"
     for run in runs:
         if run.task is not None and name is not None and run.task != name:
@@ -641,7 +643,7 @@ def _choose(metrics: tuple[Metric, ...], name: str | None) -> list[Metric]:
 
 
 def _differing(sides: list[list[Run]]) -> dict[str, list[list[Any]]]:
-    """By name the values of settings that the two sides, or the runs of one, do not share."""
+    """The values of settings that differ between or within the two sides, by name."""
     configs = [[json.loads(run.settings)[0] for run in side if run.settings] for side in sides]
     if not all(configs):
         return {}
@@ -654,7 +656,7 @@ def _differing(sides: list[list[Run]]) -> dict[str, list[list[Any]]]:
 
 
 def _unique(values: list[Any]) -> list[Any]:
-    """Each once, in their order; they need no hash."""
+    """The distinct values in their order; they need not be hashable."""
     return [value for place, value in enumerate(values) if value not in values[:place]]
 
 

@@ -1,4 +1,4 @@
-"""Tasks, and tasks by name."""
+"""Tasks and their registry."""
 
 from __future__ import annotations
 
@@ -21,18 +21,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Task(ABC):
-    """A corpus and what to learn from it.
+    """A corpus with a target to predict.
 
     Args:
-        title: What it is called in tables.
-        dataset: Makes a split: ``dataset(root, split=..., parser=..., vocab=..., ...)``. Or its name, such
-            as ``"graphdep.datasets:SICK"``, which is imported when the corpus is needed: a task can be told
-            of without.
-        root: The corpus' folder, where none is given.
+        title: Title in tables.
+        dataset: Makes a split: ``dataset(root, split=..., parser=..., vocab=..., ...)``; or its name, such
+            as ``"graphdep.datasets:SICK"``, which is imported only when the corpus is needed.
+        root: Default folder of the corpus.
         options: Further arguments of ``dataset``. (default: none)
-        defaults: Settings that a run on it has unless it is given others. (default: none)
-        other_tests: Names of further test splits, which are scored when they are asked for. (default: none)
-        gold_trees: Whether the corpus has trees of its own. (default: :obj:`False`)
+        defaults: Default settings of runs, which replace those of the configuration. (default: none)
+        other_tests: Names of further test splits, scored on request. (default: none)
+        gold_trees: Whether the corpus has trees. (default: :obj:`False`)
     """
 
     title: str
@@ -47,7 +46,7 @@ class Task(ABC):
 
     @property
     def corpus(self) -> Callable[..., ParsedDataset]:
-        """What makes a split, imported."""
+        """The dataset, imported."""
         if not isinstance(self.dataset, str):
             return self.dataset
         made: Callable[..., ParsedDataset] = resolve_name(self.dataset)
@@ -60,16 +59,16 @@ class Task(ABC):
     @property
     @abstractmethod
     def metrics(self) -> tuple[Metric, ...]:
-        """The metrics of predictions; the first decides which epoch is the best."""
+        """The metrics of predictions; the first selects the best epoch."""
 
     @property
     def signatures(self) -> dict[str, str]:
-        """What exactly each metric of a result is, by its name."""
+        """The exact definition of each metric of a result, by its name."""
         return {metric.name: metric.signature for metric in self.metrics}
 
 
 def legend(signatures: Mapping[str, str]) -> list[str]:
-    """Signatures as lines for people, each with the name of its metric in front."""
+    """Signatures as lines that begin with the name of the metric."""
     return [
         text if text.lower().startswith(name.lower()) else f"{name}: {text}"
         for name, text in signatures.items()
@@ -77,14 +76,14 @@ def legend(signatures: Mapping[str, str]) -> list[str]:
 
 
 GROUP = "graphdep.families"
-"""Entry points that name families of other packages."""
+"""Group of entry points for families of other packages."""
 DEFAULT_TASK = "sick-e"
-# Families, whose class stands above this: it knows the settings, and they know their task.
+# Any, since the class TaskFamily imports this module.
 _own: list[Any] = []
 
 
 def register(*own: Any) -> None:
-    """Makes the families of this package known."""
+    """Registers the families of this package."""
     _own.extend(own)
 
 
@@ -93,30 +92,30 @@ def families() -> tuple[Any, ...]:
     """The families of this package, and those of entry points of the group ``graphdep.families``.
 
     Raises:
-        TypeError: If an entry point is no :class:`TaskFamily`.
-        ValueError: If one lacks what a family needs, or a task's name is there twice.
-        ImportError: If the module of one cannot be imported.
+        TypeError: If an entry point is not a :class:`TaskFamily`.
+        ValueError: If a task of one has no settings, or its name is taken.
+        ImportError: If one cannot be imported.
     """
     found = [*_own]
     for entry in entry_points(group=GROUP):
         family = _load(entry)
         if not hasattr(family, "learner"):
-            raise TypeError(f"entry point {entry.name!r} of {GROUP!r} is no TaskFamily (got {entry.value!r})")
+            raise TypeError(
+                f"entry point {entry.name!r} of {GROUP!r} is not a TaskFamily (got {entry.value!r})"
+            )
         known = {name for other in found for name in other.tasks}
         if twice := known & family.tasks.keys():
-            raise ValueError(
-                f"entry point {entry.name!r} of {GROUP!r} has a task {min(twice)!r}, as another has"
-            )
+            raise ValueError(f"entry point {entry.name!r} of {GROUP!r}: there is another task {min(twice)!r}")
         found.append(family)
     return tuple(found)
 
 
 def _load(entry: EntryPoint) -> Any:
-    """What an entry point names, or an error that names it."""
+    """The family of an entry point; errors name the entry point."""
     named = f"entry point {entry.name!r} of {GROUP!r} ({entry.value})"
     try:
         family = entry.load()
-    except Exception as error:  # of code that is not ours
+    except Exception as error:  # foreign code may raise anything
         raise ImportError(f"{named} cannot be loaded: {type(error).__name__}: {error}") from error
     for name, task in getattr(family, "tasks", {}).items():
         if task.kind not in family.configs:
@@ -130,22 +129,22 @@ def _by_task() -> Mapping[str, Any]:
 
 
 def resolve_task(name: str) -> Task:
-    """The task of that name.
+    """The task of a name.
 
     Raises:
-        ValueError: If there is none; the message lists those there are.
+        ValueError: If there is no such task.
     """
     task: Task = family_of(name).tasks[name]
     return task
 
 
 def family_of(task: str) -> Any:
-    """The :class:`~graphdep.training.family.TaskFamily` of the task of that name.
+    """The :class:`~graphdep.training.family.TaskFamily` of a task.
 
     Raises:
-        ValueError: As :func:`resolve_task`.
+        ValueError: If there is no such task.
     """
-    for family in _own:  # which need no other package
+    for family in _own:  # without loading entry points
         if task in family.tasks:
             return family
     known = _by_task()
@@ -155,10 +154,10 @@ def family_of(task: str) -> Any:
 
 
 def config_of(task: str | None) -> Any:
-    """The class of a task's settings, a :class:`TrainConfig`; :obj:`None` for the default task.
+    """The :class:`TrainConfig` class of a task's settings; :obj:`None` for the default task.
 
     Raises:
-        ValueError: As :func:`resolve_task`.
+        ValueError: If there is no such task.
     """
     task = task or DEFAULT_TASK
     return family_of(task).config(task)

@@ -1,4 +1,4 @@
-"""The Lightning trainer, its progress and its logs."""
+"""The Lightning trainer, progress bars and logs."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ from graphdep.io.console import plain_console
 from graphdep.io.files import atomic_path, long_fields
 from graphdep.io.limits import check_choice, check_logger, check_whole
 from graphdep.io.process import end_with_parent
-from graphdep.training.build import FULL, TF32, settled
+from graphdep.training.build import FULL, TF32, resolve_precision
 from graphdep.training.checkpoint import AtomicCheckpointIO, RunCheckpoint, monitored_score
 from graphdep.training.config import TrainConfig
 from graphdep.training.learning_task import LearningTask
 
 
 class BatchBar:
-    """A bar that goes away when it is closed, on a terminal alone.
+    """A progress bar of batches, shown only on a terminal and removed when closed.
 
     Args:
         console: Where it is shown.
@@ -52,19 +52,19 @@ class BatchBar:
         self._bar: Progress | None = None
 
     def start(self, what: str, total: float) -> None:
-        """Shows a bar in place of the one before."""
+        """Shows a new bar."""
         self.close()
         if not self.console.is_terminal or self.console.quiet:
             return
-        what_it_is = TextColumn("{task.description}", markup=False)
-        columns = (what_it_is, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        description = TextColumn("{task.description}", markup=False)
+        columns = (description, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         self._bar = Progress(*columns, console=self.console, transient=True)
-        # Batches by tokens are as many as they turn out to be.
+        # The number of batches by tokens is unknown.
         self._task = self._bar.add_task(what, total=total if math.isfinite(total) else None)
         self._bar.start()
 
     def advance(self) -> None:
-        """A batch more."""
+        """Counts a batch."""
         if self._bar is not None:
             self._bar.advance(self._task)
 
@@ -75,10 +75,10 @@ class BatchBar:
 
 
 class ScoringBar(L.Callback):
-    """A bar while a split is scored.
+    """A progress bar while a split is scored.
 
     Args:
-        what: What is done.
+        what: Its description.
         console: Where it is shown. (default: stderr)
     """
 
@@ -101,12 +101,12 @@ class ScoringBar(L.Callback):
 
 
 class EpochReport(L.Callback):
-    """Says how far a run is and how good; stdout stays free for results.
+    """Prints a line per epoch.
 
     Args:
-        title: What the run is called.
-        checkpoint: Knows the best epoch.
-        console: Where to write. (default: stderr)
+        title: Name of the run.
+        checkpoint: The checkpoint callback, which has the best epoch.
+        console: Where to print. (default: stderr, since stdout is for results)
     """
 
     def __init__(self, title: str, checkpoint: RunCheckpoint, console: Console | None = None) -> None:
@@ -144,8 +144,8 @@ class EpochReport(L.Callback):
             self.say(why)
 
     def say(self, text: str) -> None:
-        """A line on the run."""
-        self.console.print(Text(f"{self.title}  {text}"), soft_wrap=True)  # which has no markup anywhere
+        """Prints a line about the run."""
+        self.console.print(Text(f"{self.title}  {text}"), soft_wrap=True)  # Text, to ignore markup
 
     def on_exception(
         self, trainer: L.Trainer, pl_module: L.LightningModule, exception: BaseException
@@ -154,7 +154,7 @@ class EpochReport(L.Callback):
 
 
 def why_early(checkpoint: RunCheckpoint) -> str:
-    """Why a run has fewer epochs than it might have had; empty where it has them all."""
+    """Why a run stopped before ``max_epochs``; empty if it did not."""
     if not checkpoint.stopped_early or checkpoint.epochs >= checkpoint.state.config.max_epochs:
         return ""
     waited = checkpoint.epochs - checkpoint.best_epoch
@@ -169,21 +169,21 @@ Values = dict[str, "int | float | None"]
 
 
 class MetricsFile(L.Callback):
-    """Writes ``metrics.csv`` of a run, a line an epoch: ``epoch``, ``step`` (updates so far), ``lr`` (the
-    highest of the optimizer's groups at its end), ``train_loss``, all scores of the validation split, empty
-    after epochs without one, and ``seconds`` and ``val_seconds``.
+    """Writes ``metrics.csv`` of a run, one line per epoch: ``epoch``, ``step`` (so far), ``lr`` (the highest
+    of the optimizer's groups at its end), ``train_loss``, the validation scores (empty for epochs without
+    validation), ``seconds`` and ``val_seconds``.
 
-    A run that goes on keeps the lines of the epochs that its checkpoint has seen, so that all values but the
-    seconds are those of an uninterrupted one. Numbers are written so that they are read back exactly.
+    A resumed run keeps the lines of the epochs before, so that all values except the seconds are those of an
+    uninterrupted run. Numbers are read back exactly.
 
     Args:
         folder: Folder of the run.
-        checkpoint: Knows the seconds.
-        log_every: Write ``steps.csv`` as well, the loss of the batch and the learning rate after every so
-            many updates, and tell them to the trainer's loggers; :obj:`None` for none. (default: :obj:`None`)
+        checkpoint: The checkpoint callback, which has the seconds.
+        log_every: Number of steps after which loss and learning rate are written to ``steps.csv`` and the
+            trainer's loggers; :obj:`None` for never. (default: :obj:`None`)
 
     Raises:
-        ValueError: If :obj:`log_every` is no whole number of at least 1.
+        ValueError: If :obj:`log_every` is not a whole number of at least 1.
     """
 
     def __init__(self, folder: Path, checkpoint: RunCheckpoint, log_every: int | None = None) -> None:
@@ -209,10 +209,10 @@ class MetricsFile(L.Callback):
             return
         self._last = step
         loss = float(outputs["loss"] if isinstance(outputs, Mapping) else outputs)
-        told: dict[str, float] = {"train_loss": loss, "lr": _rate(trainer)}
-        self.steps.append({"step": step, "epoch": trainer.current_epoch + 1, **told})
+        rate = _rate(trainer)
+        self.steps.append({"step": step, "epoch": trainer.current_epoch + 1, "train_loss": loss, "lr": rate})
         for logger in trainer.loggers:
-            logger.log_metrics({"train_loss_step": loss, "lr": told["lr"]}, step=step)
+            logger.log_metrics({"train_loss_step": loss, "lr": rate}, step=step)
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         validated = self.checkpoint.validated(trainer)
@@ -228,9 +228,7 @@ class MetricsFile(L.Callback):
 
 
 def write_metrics(path: Path, rows: Sequence[Values]) -> None:
-    """Writes a table whose columns are the keys of all rows, whole or not at all; what a row lacks is an
-    empty cell.
-    """
+    """Writes a table atomically; its columns are the keys of all rows, missing values are empty."""
     last = ("seconds", "val_seconds")
     names = dict.fromkeys(name for row in rows for name in row)
     columns = [*(name for name in names if name not in last), *(name for name in last if name in names)]
@@ -241,15 +239,14 @@ def write_metrics(path: Path, rows: Sequence[Values]) -> None:
 
 
 def read_metrics(path: Path) -> list[Values]:
-    """The rows of ``metrics.csv`` or ``steps.csv``, :obj:`None` where a cell is empty; none if there is no
-    such file.
+    """The rows of ``metrics.csv`` or ``steps.csv``, empty cells as :obj:`None`; empty if there is no file.
 
     Raises:
-        ValueError: If a cell is no number, or the file not UTF-8; names the file and the line.
+        ValueError: If a cell is not a number, or the file is not UTF-8; names the file and the line.
     """
     if not path.exists():
         return []
-    # A byte that is not UTF-8 is no number either, nor in the name of a column.
+    # Invalid UTF-8 is replaced and found in the checks below.
     with path.open(encoding="utf-8", errors="replace", newline="") as file, long_fields():
         reader = csv.DictReader(file)
         if any("\ufffd" in name for name in reader.fieldnames or ()):
@@ -273,34 +270,34 @@ def _rate(trainer: L.Trainer) -> float:
     return max(float(group["lr"]) for optimizer in trainer.optimizers for group in optimizer.param_groups)
 
 
-# The others wait while the first one scores, however long that takes.
+# The other processes wait while the first one scores.
 _PATIENCE = timedelta(days=30)
 _STRATEGIES = ("auto", "ddp")
 _STARTED_BY = "GRAPHDEP_STARTED_BY"
 
 
 def check_accelerator(config: TrainConfig) -> None:
-    """Raises :class:`ValueError` if a GPU is asked for and there is none."""
+    """Raises :class:`ValueError` if the settings require a GPU and there is none."""
     if config.accelerator == "gpu" and not (torch.cuda.is_available() or torch.backends.mps.is_available()):
-        raise ValueError("'accelerator' cannot be 'gpu': PyTorch finds none (auto takes one if there is)")
+        raise ValueError("'accelerator' cannot be 'gpu': PyTorch finds none (auto uses one if available)")
 
 
 @dataclass(frozen=True)
 class Processes:
-    """How many processes train one model, each on a device of its own, and which of them this is.
+    """The processes that train one model, each on its own device, and the rank of this process.
 
-    On one machine the first process starts the others, which run the same command. Over several machines a
-    launcher starts them all, ``torchrun`` or Slurm's ``srun``, or one command a machine with Lightning's
-    ``MASTER_ADDR``, ``MASTER_PORT`` and ``NODE_RANK``.
+    On one machine the first process starts the others with the same command. On several machines they are
+    started by ``torchrun``, Slurm's ``srun``, or one command per machine with Lightning's ``MASTER_ADDR``,
+    ``MASTER_PORT`` and ``NODE_RANK``.
 
     Args:
-        devices: Processes a machine. (default: :obj:`1`)
+        devices: Processes per machine. (default: :obj:`1`)
         nodes: Machines. (default: :obj:`1`)
-        strategy: ``"auto"`` or ``"ddp"``, which several processes have in any case: each computes the
-            gradients of a part of every batch, and all have their sum. (default: ``"auto"``)
+        strategy: ``"auto"`` or ``"ddp"``, which are the same: several processes use DDP. (default:
+            ``"auto"``)
 
     Raises:
-        ValueError: If a number is below 1, there is no such strategy, or it is for several and there is one.
+        ValueError: If a number is below 1 or there is no such strategy.
 
     Example:
         >>> from graphdep.training.trainer import Processes
@@ -323,7 +320,7 @@ class Processes:
 
     @property
     def rank(self) -> int:
-        """The number of this process, as its launcher says it: known before they have met."""
+        """The rank of this process by its launcher, known before ``torch.distributed`` is initialized."""
         if self.count == 1:
             return 0
         for launcher in (TorchElasticEnvironment, SLURMEnvironment):
@@ -332,67 +329,62 @@ class Processes:
         return LightningEnvironment().node_rank() * self.devices + LightningEnvironment().local_rank()
 
     def check_config(self, config: TrainConfig) -> None:
-        """Raises :class:`ValueError` if a GPU is asked for and there is none, or each process would find out
-        for itself what is fast.
+        """Raises :class:`ValueError` if the settings require a GPU and there is none, or each process would
+        choose its own precision.
         """
         check_accelerator(config)
         if self.count > 1 and config.precision == "auto":
             raise ValueError(
-                f"'precision' must be said where {self.count} processes train, such as 32-true or "
-                "bf16-mixed (got 'auto')"
+                f"'precision' must be given for {self.count} processes, such as 32-true or bf16-mixed (got "
+                "'auto')"
             )
 
     def end_with_first(self) -> None:
-        """Lets this process end, whatever it is doing, when the one that started it is gone, or was before
-        this one knew: one that waits for others to meet would wait for days. A launcher ends its processes
-        itself.
+        """Makes this process end when the process that started it has ended: it might wait for days for the
+        others. Launchers end their processes themselves.
         """
         if self.count == 1 or TorchElasticEnvironment.detect() or SLURMEnvironment.detect():
             return
         if LightningEnvironment().local_rank() == 0:
-            os.environ[_STARTED_BY] = str(os.getpid())  # for those that it starts
+            os.environ[_STARTED_BY] = str(os.getpid())  # for the processes that it starts
         elif _STARTED_BY in os.environ:
             end_with_parent(int(os.environ[_STARTED_BY]))
 
     @property
     def first(self) -> bool:
-        """Whether this process writes the files and tells how far the run is."""
+        """Whether this is the first process, which writes files and reports progress."""
         return self.rank == 0
 
     def trainer_options(self) -> dict[str, Any]:
-        """What Lightning's trainer has to know. Batches are parted by
-        :class:`~graphdep.training.splits.SharedBatches`.
-        """
+        """Arguments of Lightning's trainer, which must leave batches to ``SharedBatches``."""
         if self.count == 1:
             return {"devices": 1, "plugins": [LightningEnvironment()]}
-        # A batch may have no arc of some kind, whose parameters then have no gradient.
+        # Parameters of arcs that a batch lacks have no gradient.
         strategy = DDPStrategy(find_unused_parameters=True, timeout=_PATIENCE)
         shared = {"strategy": strategy, "use_distributed_sampler": False}
         return {"devices": self.devices, "num_nodes": self.nodes, **shared}
 
     @contextlib.contextmanager
     def together(self) -> Iterator[None]:
-        """All processes that have met leave this when the last one is done: what comes next is of all of
-        them. One with an error leaves at once, since others may wait for it where they never come here.
-        """
+        """A barrier of all processes at the end of the block, except after an error in this process."""
         yield
         if self.count > 1 and dist.is_initialized():
             dist.barrier()
 
 
 def make_logger(given: str | Logger | None, folder: Path, config: TrainConfig, title: str) -> Logger | None:
-    """A logger by its name, which has been told the settings of the run; a logger stays as it is.
+    """A logger by name, with the settings of the run; a Lightning logger is returned unchanged.
 
     Args:
-        given: ``"tensorboard"``, whose files are below ``tensorboard/`` of :obj:`folder`; ``"wandb"``, whose
-            project is ``graphdep`` and whose account, server and mode are those of its own variables
-            (``WANDB_MODE=offline``); ``"none"`` or :obj:`None`; or a logger of Lightning's.
+        given: ``"tensorboard"`` (files in ``tensorboard/`` of :obj:`folder`), ``"wandb"`` (project
+            ``graphdep``; account, server and mode by environment variables such as
+            ``WANDB_MODE=offline``), ``"none"`` or :obj:`None`, or a Lightning logger.
         folder: Folder of the run.
         config: Its settings.
-        title: What it is called.
+        title: Its name.
 
     Raises:
-        ValueError: If there is none of that name.
+        ValueError: If there is no such logger.
         ImportError: If its package is not installed.
     """
     if not isinstance(given, str):
@@ -418,13 +410,11 @@ def make_trainer(
     logger: Logger | None = None,
     processes: Processes | None = None,
 ) -> L.Trainer:
-    """The trainer of a run; with a folder it keeps checkpoints, by a callback. It is of one process, or of
-    those that are given.
-    """
+    """The trainer of a run, by default in one process; checkpoints are enabled with a folder."""
     shared = (processes or Processes()).trainer_options()
-    precision = settled(config).precision
+    precision = resolve_precision(config).precision
     if config.accelerator != "cpu" and torch.cuda.is_available():
-        # It is the process's: a run in float32 behind one in TF32 must be told, too.
+        # Set in any case, since an earlier run in this process may have set it.
         torch.set_float32_matmul_precision("high" if precision == TF32 else "highest")
     return L.Trainer(
         **shared | {"plugins": [AtomicCheckpointIO(), *shared.get("plugins", ())]},
@@ -444,7 +434,7 @@ def make_trainer(
 
 @contextlib.contextmanager
 def interruptible() -> Iterator[None]:
-    """Ctrl-C stays Ctrl-C: Lightning turns it into an exit, and ignores the next ones."""
+    """Restores Ctrl-C, which Lightning turns into an exit before it ignores further ones."""
     on_main = threading.current_thread() is threading.main_thread()
     handler = signal.getsignal(signal.SIGINT)
     try:
@@ -458,22 +448,22 @@ def interruptible() -> Iterator[None]:
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """Without Lightning's notes about hardware and its tips; errors come through."""
+    """Suppresses Lightning's notes and tips, but not errors."""
     loggers = [logging.getLogger(name) for name in ("lightning.pytorch", "lightning.fabric")]
     levels = [logger.level for logger in loggers]
     for logger in loggers:
         logger.setLevel(logging.ERROR)
     try:
         with warnings.catch_warnings():
-            # Most corpora are in memory, and pairs on disk load faster than a CPU trains on them.
+            # Corpora in memory need no workers, and pairs on disk load faster than a CPU trains.
             warnings.filterwarnings("ignore", message=".*does not have many workers.*")
             warnings.filterwarnings("ignore", message=".*GPU available but not used.*")
-            # Batches by tokens, and those that processes share, hold every example (tested with a trainer).
+            # TokenBatchSampler and SharedBatches give every example (tested with a trainer).
             warnings.filterwarnings("ignore", message=".*custom batch sampler.*")
-            # Loggers get the values of epochs, and of steps as often as they are asked for.
+            # Loggers get values of epochs, and of steps only with log_every.
             warnings.filterwarnings("ignore", message=".*smaller than the logging interval.*")
             warnings.filterwarnings("ignore", message=".*isinstance.treespec, LeafSpec.*")
-            # A loader's workers are forked, as on Linux they have always been.
+            # Workers of loaders are forked on purpose.
             warnings.filterwarnings("ignore", message=".*use of fork\\(\\) may lead to deadlocks.*")
             yield
     finally:

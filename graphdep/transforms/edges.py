@@ -74,7 +74,7 @@ class AncestorEdges(EdgeConstructor):
         enter, leave, order = euler_tour(nodes)
         # The descendants of a node are entered between its entering and its leaving.
         ancestor, place = expand_ranges(enter + 1, leave - enter - 1)
-        ancestor, word, _ = nodes.spread(ancestor, order[place], self.pieces)
+        ancestor, word, _ = nodes.piece_pairs(ancestor, order[place], self.pieces)
         if self.towards == "descendant":
             return EdgeSet(nodes, ancestor, word)
         if self.towards == "ancestor":
@@ -156,7 +156,7 @@ class _ArcEdges(EdgeConstructor):
 
     def build(self, nodes: Nodes) -> EdgeSet:
         governor, dependent = self.arcs(nodes)
-        governor, dependent, _ = nodes.spread(governor, dependent, self.pieces)
+        governor, dependent, _ = nodes.piece_pairs(governor, dependent, self.pieces)
         if self.towards == "governor":
             return EdgeSet(nodes, dependent, governor)
         if self.towards == "dependent":
@@ -357,7 +357,7 @@ class SelfLoops(EdgeConstructor):
             loops = loops[nodes.first == loops]
         if self.only == "tops":
             loops = loops[nodes.parent[nodes.first[loops]] < 0]
-        source, target, _ = nodes.spread(loops, loops, self.pieces)
+        source, target, _ = nodes.piece_pairs(loops, loops, self.pieces)
         return EdgeSet(nodes, source, target)
 
 
@@ -452,7 +452,7 @@ class TreeDistanceEdges(EdgeConstructor):
         loops = nodes.index if self.pieces == "first" else nodes.index[nodes.first == nodes.index]
         pairs = [(loops, loops), *(pair[2:] for pair in near_pairs(nodes, self.max_distance))]
         target, source = (torch.cat(column) for column in zip(*pairs))
-        source, target, _ = nodes.spread(source, target, self.pieces)
+        source, target, _ = nodes.piece_pairs(source, target, self.pieces)
         return EdgeSet(nodes, source, target)
 
 
@@ -597,7 +597,7 @@ class RelationEdges(EdgeConstructor):
     def build(self, nodes: Nodes) -> EdgeSet:
         require_key(nodes.data, "arc_node_index", "put RelationNodes() before RelationEdges")
         relation = nodes["arc_node_index"]
-        word, arc, _ = nodes.spread(
+        word, arc, _ = nodes.piece_pairs(
             nodes.first[nodes["arc_index"]].flatten(), relation.repeat(2), self.pieces
         )
         source, target = [relation], [relation]

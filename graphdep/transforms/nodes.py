@@ -302,7 +302,9 @@ class Nodes:
         """Whether some word has more than one node."""
         return self.first is not self.index and not torch.equal(self.first, self.index)
 
-    def spread(self, source: Tensor, target: Tensor, pieces: str) -> tuple[Tensor, Tensor, Tensor | None]:
+    def piece_pairs(
+        self, source: Tensor, target: Tensor, pieces: str
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
         """Replaces pairs of words, given by their first pieces, by the pairs of their pieces.
 
         Returns source, target and, unless nothing changed, the number of the word pair of each.

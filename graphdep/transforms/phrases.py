@@ -190,7 +190,7 @@ class PhraseWordEdges(EdgeConstructor):
         phrases = Phrases(nodes)
         node = phrases.node
         phrase, word = phrases.inside
-        word, whole, _ = nodes.spread(word, node[phrase], self.pieces)
+        word, whole, _ = nodes.piece_pairs(word, node[phrase], self.pieces)
         source, target = [node], [node]
         if self.direction in ("both", "to_phrase"):
             source, target = [*source, word], [*target, whole]
@@ -233,7 +233,7 @@ class ConstituentEdges(EdgeConstructor):
         word = (phrases.innermost >= 0).nonzero().view(-1)
         part = torch.cat([node[inner], word])
         whole = torch.cat([node[mother[inner]], node[phrases.innermost[word]]])
-        part, whole, _ = nodes.spread(part, whole, self.pieces)
+        part, whole, _ = nodes.piece_pairs(part, whole, self.pieces)
         if self.direction == "up":
             return EdgeSet(nodes, part, whole)
         if self.direction == "down":
@@ -332,7 +332,7 @@ class SiblingEdges(EdgeConstructor):
         count = group.bincount()
         one, other = expand_ranges(cumsum(count)[:-1][group], count[group])
         apart = one != other
-        source, target, _ = nodes.spread(part[other[apart]], part[one[apart]], self.pieces)
+        source, target, _ = nodes.piece_pairs(part[other[apart]], part[one[apart]], self.pieces)
         return EdgeSet(nodes, source, target)
 
 
@@ -426,7 +426,7 @@ class SpanPathEdges(EdgeConstructor):
     def build(self, nodes: Nodes) -> EdgeSet:
         words = self._near(nodes, path_words(nodes))
         source, target = self._all(nodes, words) if self.pairs == "all" else self._arcs(nodes, words)
-        source, target, _ = nodes.spread(source, target, self.pieces)
+        source, target, _ = nodes.piece_pairs(source, target, self.pieces)
         edges = EdgeSet(nodes, source, target)
         return edges | SelfLoops(pieces=self.pieces).build(nodes) if self.loops else edges
 

@@ -431,7 +431,7 @@ def name_of(edges: str | BaseTransform) -> str:
     return name
 
 
-def as_given(name: str | None) -> str | BaseTransform | None:
+def edges_of_name(name: str | None) -> str | BaseTransform | None:
     """The edges that were given to :func:`name_of`: a transform if the name is an identity."""
     return name if name is None or _is_typed(name) else resolve(name)
 

@@ -155,7 +155,7 @@ class TreePathTypes(EdgeTransform):
                 kind = torch.full_like(target, RelationVocab.path(a, b))
             parts.append((source, target, kind))
         source, target, kind = (torch.cat(column) for column in zip(*parts))
-        source, target, pair = nodes.spread(source, target, self.pieces)
+        source, target, pair = nodes.piece_pairs(source, target, self.pieces)
         return source, target, kind if pair is None else kind[pair]
 
     def _loops(self, nodes: Nodes) -> tuple[Tensor, Tensor, Tensor]:

@@ -11,7 +11,7 @@ import pytest
 
 from graphdep.tasks.sentences.settings import PAPER, SentenceConfig
 from graphdep.training import ablation
-from graphdep.training.run import alone_in
+from graphdep.training.run import folder_lock
 
 
 def published_with(monkeypatch, *names):
@@ -247,7 +247,7 @@ def test_one_process_at_a_time_makes_a_table(run, tiny, tmp_path, monkeypatch):
     given = ("ablate", "--models", "word-average", "--seeds", "1", *tiny, "--output", "out")
     assert run(*given).exit_code == 0
     before = {path.name: path.read_bytes() for path in (tmp_path / "out").glob("table.*")}
-    with alone_in(tmp_path / "out"), monkeypatch.context() as patched:
+    with folder_lock(tmp_path / "out"), monkeypatch.context() as patched:
         patched.setattr(ablation, "load_splits", lambda *args: pytest.fail("data were loaded"))
         done = run(*given, "--models", "dt")
     assert done.exit_code == 2

@@ -15,7 +15,7 @@ from graphdep.cli.options import EDGES, MODELS, PREDICTED, ROWS, TASKS, task_lis
 from graphdep.tasks import families
 from graphdep.training.config import CONTROLS
 from graphdep.training.learning_task import LearningTask
-from graphdep.training.settings import USUAL_WORDS
+from graphdep.training.settings import SETTING_ALIASES
 from graphdep.transforms.presets import edge_names
 
 
@@ -67,7 +67,7 @@ def test_every_setting_of_every_task_is_an_option(command):
 def test_the_help_shows_the_settings_with_a_panel(run):
     said = plain(run("train", "--help").stdout)
     assert all(f"{name}," in said.replace(" ", "") for name in edge_names())
-    for name in ("--epochs", "--limit-eval", "--text-columns", "--accelerator", "Learning rate, the highest"):
+    for name in ("--epochs", "--limit-eval", "--text-columns", "--accelerator", "Learning rate; with"):
         assert name in said
     assert "--hidden-channels" not in said.replace("--hidden-channels 60", "")
     said = plain(run("evaluate", "--help").stdout)
@@ -138,8 +138,8 @@ def test_names_of_others_have_a_hint(run):
     assert "no task 'sick' (did you mean 'sick-r' or 'sick-e'?)" in run("train", "--task", "sick").stderr
     assert "(did you mean 'dailydialog'?)" in run("train", "--task", "dailydialogue").stderr
     known = {name for family in families() for config in family.configs.values() for name in config.marks}
-    assert not {*USUAL_WORDS.values()} - known
-    assert not {*USUAL_WORDS} & known
+    assert not {*SETTING_ALIASES.values()} - known
+    assert not {*SETTING_ALIASES} & known
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_every_registered_task_stands_in_the_help(run, command):
 def test_whatever_can_be_predicted_stands_in_the_help(run):
     done = run("predict", "--help")
     assert PREDICTED not in done.stdout
-    assert "of spans, a .jsonl file" in " ".join(done.stdout.split())
+    assert "for spans, a .jsonl file" in " ".join(done.stdout.split())
     assert "<e1>" in done.stdout  # markup would be eaten
     for family in families():
         predicts = family.task_class.predict_file is not LearningTask.predict_file
@@ -228,7 +228,7 @@ def test_models_for_people(run):
 def test_names_defaults_and_meanings(run):
     done = run("settings", "--model", "bert-dt", "--task", "cola")
     assert done.exit_code == 0, done.stderr
-    assert "Learning rate, the highest where it changes." in done.stdout
+    assert "Learning rate; with a schedule, the highest." in done.stdout
     assert "3e-5" in done.stdout
     rows = {row["name"]: row for row in json.loads(run("settings", "--json").stdout)["settings"]}
     assert rows["lr"]["default"] == 0.001

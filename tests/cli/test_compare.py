@@ -197,7 +197,7 @@ def test_the_number_of_examples_is_that_of_the_result(run, folder):
         (["good", "texts"], "example 1 has the digest ffff, but in good/predictions.csv it is 000000000001"),
         (
             ["good", "older"],
-            "older/predictions.csv: no column 'digest', which tells its examples from others",
+            "older/predictions.csv: no column 'digest', which identifies the examples",
         ),
         (["good", "graded"], "different tasks: 'sick-e' (good/predictions.csv) and 'sick-r' (graded/"),
         (["one", "one2"], "one/predictions.csv: one example is too few to compare on: it needs two at least"),

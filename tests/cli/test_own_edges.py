@@ -156,7 +156,7 @@ NEAR = Near() | RootEdges() | SelfLoops()
         forget()
         done = run(*arguments, "--json")
         assert done.exit_code == 0, done.stderr
-        told.append([line for line in done.stderr.splitlines() if "are not those of then" in line])
+        told.append([line for line in done.stderr.splitlines() if "had other edges of your own" in line])
         kept.append(json.loads(done.stdout)["rows"][1]["checkpoints"][0])
     assert told[:2] == [[], []]
     assert kept[0] == kept[1] != kept[2]
@@ -181,9 +181,12 @@ def test_the_row_of_a_model_is_the_run_of_its_own_edges(run, tiny, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--models", "dt,dt-lr", "--edges", "dra,dt"], "'edges' as rows are of one model, but 'models' are"),
+        (
+            ["--models", "dt,dt-lr", "--edges", "dra,dt"],
+            "'edges' as rows need a single model, but 'models' are",
+        ),
         (["--edges", "dra,dra"], "'edges' must name at least one, each once (got ['dra', 'dra'])"),
-        (["--edges", "dra,dt", "--set", "edges=g2g"], "'edges' are the rows, and no setting of all of them"),
+        (["--edges", "dra,dt", "--set", "edges=g2g"], "'edges' are the rows and cannot be a setting, too"),
         (["--edges", "dra,dt", "--reference", "g2g"], "'reference' must be one of dra, dt (got"),
         (["--edges", "dra,my_edges:Nothing"], "module 'my_edges' has no 'Nothing'"),
         (["--edges", "dra,drat"], "model 'dt': no edges 'drat' (did you mean 'dra'?)"),

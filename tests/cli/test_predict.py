@@ -72,7 +72,7 @@ def test_rows_get_a_prediction_and_probabilities(predict, tmp_path):
     again = predict("csv", "--input", tmp_path / "out.csv")  # what is there already is replaced
     assert read_csv(again.stdout)[1] == rows[1]
     replaced = "prediction, probability_bad, probability_good, I say"
-    assert f"the input had columns of these names, which are replaced: {replaced}\n" in again.stderr
+    assert f"columns of the input were replaced: {replaced}\n" in again.stderr
     assert "2 rows, 0 texts with a chain tree, 0 words cut in 0 rows\n" in again.stderr
 
 
@@ -100,11 +100,11 @@ def test_columns_of_the_same_names(predict, tmp_path):
     rows = [{"text": "dull"}, {"text": "fine", "probabilities": 1, "probability_bad": 2, "prediction": 3}]
     source.write_text("".join(json.dumps(row) + "\n" for row in rows))
     done = predict("csv", "--input", source)
-    assert "which are replaced: prediction, probabilities\n" in done.stderr
+    assert "of the input were replaced: prediction, probabilities\n" in done.stderr
     _, row = map(json.loads, done.stdout.splitlines())
     assert (row["probability_bad"], set(row["probabilities"])) == (2, {"bad", "good, I say"})
     done = predict("csv-regression", "--input", source)  # which gives no probabilities
-    assert "which are replaced: prediction\n" in done.stderr
+    assert "of the input were replaced: prediction\n" in done.stderr
     assert json.loads(done.stdout.splitlines()[1])["probabilities"] == 1
 
 
@@ -140,11 +140,11 @@ def test_numbers(predict, tmp_path):
 def test_pairs_of_another_task(predict, tmp_path):
     source = write_csv(tmp_path / "new.csv", [("ann saw bob", "bob saw ann")], ("a", "b"))
     done = predict("sick-e", "--input", source)
-    assert "'sick-e', which does not say what your columns are called: give --text-columns" in done.stderr
+    assert "'sick-e', which has no names of columns: give --text-columns" in done.stderr
     done = predict("sick-e", "--input", source, "--text-columns", "a, b")
     assert read_csv(done.stdout)[0]["prediction"] in ("NEUTRAL", "ENTAILMENT", "CONTRADICTION")
     done = predict("sick-e", "--input", source, "--text-columns", "a")
-    assert "'text_columns' must name as many columns as the model reads texts, 2 (got 'a')" in done.stderr
+    assert "'text_columns' must name 2 columns, one per text of the model (got 'a')" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -256,7 +256,7 @@ def test_a_checkpoint_of_another_kind_is_refused(run, tmp_path):
     checkpoint = train(config, tmp_path / "run")["checkpoint"]
     source = write_csv(tmp_path / "new.csv", [("fine",)], ("text",))
     done = run("predict", "--checkpoint", checkpoint, "--input", source, "--parser", "chain")
-    assert "which gives no predictions for single texts or pairs but rankings" in done.stderr
+    assert "which gives rankings, not predictions for files" in done.stderr
 
 
 def test_a_long_text_has_its_line_or_is_cut(predict, tmp_path):

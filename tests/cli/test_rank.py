@@ -103,7 +103,7 @@ def test_a_checkpoint_of_another_task_is_refused(rank, tmp_path, pools):
     other = train(TrainConfig.of("dt", task="sst", **corpus, **sizes), tmp_path / "run")["checkpoint"]
     result, _ = rank(POOLS, "--checkpoint", other)
     assert result.exit_code != 0
-    assert "which gives no rankings but sentence vectors: see graphdep.SentenceEncoder" in " ".join(
+    assert "which gives sentence vectors, not rankings: see graphdep.SentenceEncoder" in " ".join(
         result.stderr.split()
     )
 
@@ -172,7 +172,7 @@ def test_what_cannot_be(run, trained, tmp_path):
     (tmp_path / "file").write_text("")
     for options, message in (
         (["--output", tmp_path / "file"], "file: File exists"),
-        (["--output", trained], "is the folder of a run, whose best.ckpt is its model"),
+        (["--output", trained], "is the folder of a run with best.ckpt"),
         (["--output", tmp_path / "model", "--private"], "--private is for --push"),
     ):
         done = run("export", "--checkpoint", trained, *options)

@@ -58,7 +58,7 @@ FILES = {
     "CoNLL-U": (lambda: WORDS.encode(), read_conllu, "10001"),
     "brackets": (lambda: DEEP.encode(), read_ptb, ":1: more than 1000 brackets inside one another"),
     "constituents": (lambda: json.dumps(SPANS).encode(), read_trees, "is inside of more than 999 others"),
-    "YAML": (ALIASES.encode, read_mapping, r"line 2 has the alias '\*a': write the value out"),
+    "YAML": (ALIASES.encode, read_mapping, r"line 2 has the alias '\*a': write its value instead"),
     ".spacy": (lambda: zlib.compress(bytes(2**20)), spacy_file, "more than 0 MiB when unpacked"),
     "Parquet, rows": (
         lambda: parquet({"text": repeated(101, "a")}), parquet_rows, "101 rows, but .* at most 100"

@@ -212,7 +212,7 @@ class SlowTree:
                 if governor != node:
                     self.tree.add_edge(governor, node)
 
-    def spread(self, words: set[tuple[int, int]], pieces: str) -> set[tuple[int, int]]:
+    def piece_pairs(self, words: set[tuple[int, int]], pieces: str) -> set[tuple[int, int]]:
         """Pairs of nodes for pairs of words, which are given by their first pieces."""
         if pieces == "first":
             return words

@@ -61,7 +61,7 @@ def test_evaluation_takes_other_decoding_and_other_pairs(trained):
     )
     assert right["val_perplexity"] != wrong["val_perplexity"]
     assert "val_dist2" not in right
-    with pytest.raises(ValueError, match="'heads' is a setting of the training; free to choose are edges"):
+    with pytest.raises(ValueError, match="'heads' cannot change after training; settings that can are edges"):
         evaluate_own(path, "val", settings={"heads": 4})
     # All of the tiny test examples occur in training.
     with pytest.raises(ValueError, match="the split .test. has no examples"):

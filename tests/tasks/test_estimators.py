@@ -386,7 +386,7 @@ def test_what_is_not_fitted_or_of_another_task(fitted, kind, tmp_path):
 
 SETTING_ERRORS = [
     ({"hidden_chanels": 3}, "no setting 'hidden_chanels'"),
-    ({"task": "sst"}, "'task' is no setting to choose here"),
+    ({"task": "sst"}, "'task' cannot be set here"),
     ({"validation_fraction": 1.5}, "'val_fraction' must be at most 1"),
     ({"model": "bert"}, "model 'bert' needs a pretrained 'encoder'"),
     ({"batch_size": 0}, "'batch_size' must be at least 1"),
@@ -423,7 +423,7 @@ ASKED_ERRORS = {
         ((["a", [TREES[0], {"words": ["a"]}]],), V, r"^X\[1\]\[1\]: no 'head'"),
         ((["a", " "],), V, r"'X\[1\]' is blank: a text has at least one word"),
         ((["a", "\ud800"],), V, r"'X\[1\]' has half a character"),
-        (([("a", "b")],), V, r"'X\[0\]' must be a single text, as the model was trained on"),
+        (([("a", "b")],), V, r"'X\[0\]' must be a single text, as in training"),
         (([("a", "b", "c")],), V, r"'X\[0\]' must be a text or a pair of texts \(got 3 of them\)"),
         ((np.array([["a"], ["b"]]),), V, r"'X' must be texts, \[n\], or pairs .* \(got shape \(2, 1\)\)"),
         ((np.zeros((2, 2, 2)),), V, r"got shape \(2, 2, 2\)"),
@@ -441,7 +441,7 @@ ASKED_ERRORS = {
         (([["a"]], [1]), V, r"'sentences\[0\]': the mark must be a number from 0 to 0 \(got 1\)"),
         (([["a"]], 0), T, "'marks' must be a list"),
         (([TWO],), V, "must have one root"),
-        ((WORDS,), V, r"'marks\[0\]' must be given, the number of the marked word, from 0"),
+        ((WORDS,), V, r"'marks\[0\]' must be the number of a word, from 0"),
         ((WORDS[:2], [1, None]), V, r"'marks\[1\]' must be given.* in every sentence \(got None\)"),
         (([["w"] * 10_001], [0]), V, "10001 words are more than max_words=10000"),
     ],
@@ -451,7 +451,7 @@ ASKED_ERRORS = {
         (([3], [[(0, 1)]]), T, r"'sentences\[0\]' must be a text, a list of words, or a parse"),
         (([""],), V, r"'sentences\[0\]' is blank"),
         ((["no tag"],), V, r"'sentences\[0\]': a text has <e1>"),
-        (([["a"]],), V, r"'spans\[0\]' must be given where sentences are no texts"),
+        (([["a"]],), V, r"'spans\[0\]' must be given unless sentences are texts"),
         (([["a", 3]], [[(0, 1)]]), T, r"'sentences\[0\]\[1\]' must be a string"),
         (([["a"]], []), V, "'spans' must have one for each of 1 sentences"),
         (([["a"]], ["ab"]), T, r"'spans\[0\]' must be a list \(got str 'ab'\)"),
@@ -462,7 +462,7 @@ ASKED_ERRORS = {
 FIT_ERRORS = {
     texts.task: [
         (([("a", "b"), ("a", " ")],), [0, 1], V, r"'X\[1\]\[1\]' is blank"),
-        ((["a", ("a", "b")],), [0, 1], V, r"'X\[1\]' must be a single text as the first is \(got a pair"),
+        ((["a", ("a", "b")],), [0, 1], V, r"'X\[1\]' must be a single text, as the first \(got a pair"),
         ((["a", "b"],), [0], V, r"'y' must have one for each of 2 texts \(got 1\)"),
         ((["a", "b"],), [1, 1], V, r"'y' must have at least two labels \(got \[1\]\)"),
         ((["a", "b"],), [1, "1"], T, r"'y\[1\]' must be a text or a number as 'y\[0\]', int 1 \(got str"),
@@ -482,13 +482,13 @@ FIT_ERRORS = {
         (([["a", "b"]],), [["x", "y\0"]], V, "has a control character"),
         ((WORDS,), [["x", None, "x", "x"]] * 20, V, r"'labels' must have at least two labels \(got \['x'\]"),
         (([["a", "b"]],), ["xy"], T, r"'labels\[0\]' must be a list"),
-        (([["a", "b"]] * 3,), [["x", "y"]] * 3, V, "'sentences' must be at least two different ones"),
+        (([["a", "b"]] * 3,), [["x", "y"]] * 3, V, "'sentences' must have at least two different examples"),
     ],
     spans.task: [
         ((TAGGED,), RELATIONS[1:], V, r"'labels' must have one for each of 20 sentences"),
         ((TAGGED,), [1] * 20, T, r"'labels\[0\]' must be a string"),
         ((TAGGED,), ["x"] * 20, V, "'labels' must have at least two labels"),
-        ((TAGGED[:1] * 2,), ["x", "y"], V, "must be at least two different ones"),
+        ((TAGGED[:1] * 2,), ["x", "y"], V, "must have at least two different examples"),
         (([TAGGED[0], "<e1>a</e1>"],), ["x", "y"], V, r"has 1 marked spans, but 'sentences\[0\]' has 2"),
     ],
 }
@@ -580,9 +580,7 @@ def test_checkpoints_of_other_tasks(trained):
     assert model.predict(pairs).tolist() == [SICK.labels[number] for number in logits.argmax(dim=1)]
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_allclose(again.predict_proba(pairs), model.predict_proba(pairs), atol=1e-6)
-    with pytest.raises(
-        ValueError, match=r"'X\[0\]' must be a pair of texts, as the model was trained on \(got a s"
-    ):
+    with pytest.raises(ValueError, match=r"'X\[0\]' must be a pair of texts, as in training \(got a s"):
         model.predict(["ann sees bob"])
     folder, _ = trained("sick-r", "word-average")
     with pytest.raises(ValueError, match="best.ckpt: trained on the task 'sick-r', which has no classes"):
@@ -591,7 +589,7 @@ def test_checkpoints_of_other_tasks(trained):
     model = load(words, folder / "best.ckpt")
     assert {"NOUN", "VERB"} < {*model.classes_}
     with pytest.raises(
-        ValueError, match=r"'marks\[0\]' is for models that have learned from marks \(got 1\)"
+        ValueError, match=r"'marks\[0\]' is for models that were trained with marks \(got 1\)"
     ):
         model.predict(WORDS[:1], [1])
 
@@ -605,7 +603,7 @@ def test_labels_that_were_not_seen_are_wrong(fitted):
     (right,) = model.predict(WORDS[:1], MARKS[:1])
     assert model.score(WORDS[:1], [["unseen", *right[1:]]], MARKS[:1]) == 0.75
     assert model.score(WORDS[:1], [[None, "unseen", *right[2:]]], MARKS[:1]) == pytest.approx(2 / 3)
-    with pytest.raises(ValueError, match="'labels' must have a label for some word"):
+    with pytest.raises(ValueError, match="'labels' must have a label for at least one word"):
         model.score(WORDS[:1], [[None] * 4], [1])
 
 
@@ -661,7 +659,7 @@ def test_words_in_bio_and_marks_of_some_sentences():
         words.new(scheme="bio").fit(rows[:2], [labels[0], ["I-PER", "O", "O", "O"]])
     with pytest.raises(ValueError, match="'scheme' must be one of words, bio"):
         words.fit(scheme="iob")
-    with pytest.raises(ValueError, match=r"'marks\[0\]' is for models that have learned from marks"):
+    with pytest.raises(ValueError, match=r"'marks\[0\]' is for models that were trained with marks"):
         model.predict(rows[:1], [1])
     some = words.new().fit([*WORDS, ["so", "it", "is"]], [*LABELS, ["O"] * 3], [*MARKS, None])
     assert some.result_["data"]["marked"]["train"] < some.result_["data"]["examples"]["train"]
@@ -903,7 +901,7 @@ class TestOwnEdges:
                 CompleteEdges("example"),
                 {"model": "lstm"},
                 ValueError,
-                "'edges' are for encoder='transformer'",
+                "'edges' must be given for encoder='transformer'",
             ),
             ("os:system", {}, ValueError, "'edges' must be one of"),
         ],

@@ -262,7 +262,7 @@ def test_bad_trees_of_a_fit():
     bad = {"words": ["a", "b"], "head": [0, 0], "deprel": ["root", "root"]}
     for policy, message in (
         ("error", r"^X\[1\]: words .*bad_trees='attach' or 'parse'"),
-        ("skip", "no input is left"),
+        ("skip", "must be error, attach or parse"),
     ):
         with pytest.raises(ValueError, match=message):
             SequenceClassifier("transformer", "dt", **OPTIONS, bad_trees=policy).fit(["a", bad], [0, 1])

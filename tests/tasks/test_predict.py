@@ -52,7 +52,7 @@ def test_labels_are_those_that_are_scored(predict, trained, role_rows, tmp_path)
     summary = json.loads(done.stdout)
     assert (summary["sentences"], summary["words"], summary["replaced"]) == (20, 60, 20)
     assert (summary["parsed"], summary["parser_failures"], summary["cut_words"]) == (20, 0, 0)
-    assert "20 rows had labels, which are replaced" in done.stderr
+    assert "labels of 20 rows were replaced" in done.stderr
     found = rows_of(output.read_text())
     assert [{**row, "labels": None} for row in found] == [{**row, "labels": None} for row in role_rows]
     labels = [label for row in found for label in row["labels"]]
@@ -93,7 +93,7 @@ def test_trees_marks_and_long_sentences(predict, tmp_path):
     assert done.exit_code == 0, done.stderr
     assert len(rows_of(done.stdout)[0]["labels"]) == 3
     plain = write_span_rows(tmp_path / "plain.jsonl", [{"words": words, "mark": 1}])
-    assert "only 'bundled' is taken from a checkpoint" in predict("labels", plain, parser=False).stderr
+    assert "only 'bundled' is used without asking" in predict("labels", plain, parser=False).stderr
     long = write_span_rows(tmp_path / "long.jsonl", [{"words": [*words, "now"], "mark": 1}])
     said = f"{long}:1: 'words' has more than max_words=3 words"
     assert said in predict("labels", long, "--max-words", 3).stderr
@@ -101,10 +101,10 @@ def test_trees_marks_and_long_sentences(predict, tmp_path):
     row = rows_of(done.stdout)[0]
     assert row["labels"][3] is None
     assert None not in row["labels"][:3]
-    assert "1 word not read, and without a label" in done.stderr
+    assert "1 word without a label, beyond max_words" in done.stderr
     late = write_span_rows(tmp_path / "late.jsonl", [{"words": [*words, "now"], "mark": 3}])
     assert (
-        "'mark' is a word that is not read" in predict("labels", late, "--max-words", 3, "--truncate").stderr
+        "'mark' is a word beyond max_words" in predict("labels", late, "--max-words", 3, "--truncate").stderr
     )
 
 
@@ -115,12 +115,12 @@ ROW_ERRORS = [
     (
         "labels",
         {"words": ["a"]},
-        "new.jsonl:2: no 'mark', the number of a word, from 0: the model labels words",
+        "new.jsonl:2: no 'mark' (number of a word, from 0): the model needs a marked word",
     ),
     ("labels", {"words": ["a"], "marks": 0}, "new.jsonl:2: unknown key 'marks' (did you mean 'mark'?)"),
     ("labels", {"words": ["a"], "mark": [0]}, "new.jsonl:2: 'mark' must be the number of one word"),
     ("labels", {"words": ["a"], "head": [0]}, "new.jsonl:2: no tree: no 'deprel'"),
-    ("spans", {"spans": [[0, 1]]}, "new.jsonl:2: the model was trained on 2 spans an example (got '1')"),
+    ("spans", {"spans": [[0, 1]]}, "new.jsonl:2: the model was trained with 2 spans per example (got '1')"),
     ("spans", {"spans": [[0, 1], [4, 6]]}, "new.jsonl:2: span 2 reaches beyond the 4 words (got [4, 6])"),
     ("spans", {"words": []}, "new.jsonl:2: 'words' must be a list of"),
     ("spans", {"head": [0]}, "new.jsonl:2: no tree: no 'deprel'"),
@@ -146,7 +146,7 @@ def test_files_that_cannot_be_labelled(run, predict, trained, tmp_path):
     (tmp_path / "new.conllu").write_text("1\tA\n")
     (tmp_path / "good.conllu").write_text("1\tA\t_\t_\t_\t_\t0\troot\t_\t_\n\n")
     done = run("predict", *tags, "new.csv")
-    said = "which labels the words of a .jsonl or .json file, or one of CoNLL-U or columns (got 'new.csv')"
+    said = "which labels words in .jsonl, .json, CoNLL-U or column files (got 'new.csv')"
     assert said in flat(done.stderr)
     assert "new.conllu:1: " in run("predict", *tags, "new.conllu").stderr
     assert run("predict", *tags, "good.conllu").exit_code == 0
@@ -155,7 +155,7 @@ def test_files_that_cannot_be_labelled(run, predict, trained, tmp_path):
     assert "'truncate' is for files" in run("predict", *tags, "good.conllu", "--truncate").stderr
     marked = write_span_rows(tmp_path / "marked.jsonl", [{"words": ["a"], "mark": 0}])
     assert (
-        "'mark' is for models that have learned from marks (got '0')" in run("predict", *tags, marked).stderr
+        "'mark' is for models that were trained with marks (got '0')" in run("predict", *tags, marked).stderr
     )
     done = run("predict", *tags, write_span_rows(tmp_path / "plain.jsonl", [{"words": ["a"]}]))
     assert "1 of them parsed" in done.stderr
@@ -163,7 +163,7 @@ def test_files_that_cannot_be_labelled(run, predict, trained, tmp_path):
     assert "good.conllu:1: a text has <e1>...</e1>" in predict("spans", "good.conllu").stderr
     assert "new.csv:2: the tag <e1> is not closed by </e1>" in predict("spans", "new.csv").stderr
     plain = write_span_rows(tmp_path / "spans.jsonl", tiny_span_rows())
-    assert "only 'bundled' is taken from a checkpoint" in predict("spans", plain, parser=False).stderr
+    assert "only 'bundled' is used without asking" in predict("spans", plain, parser=False).stderr
     for task, model, what, known in (
         ("ud-tags", "word-average", "labels of words", "WordLabeller"),
         ("conll04", "bilstm", "labels of marked spans", "SpanClassifier"),
@@ -200,7 +200,7 @@ def test_labels_for_a_treebank(run, trained, marked, tmp_path, model, key):
     assert again.stdout == output.read_text()
     if parser:
         done = run("predict", *checkpoint, "--input", source)
-        assert "only 'bundled' is taken from a checkpoint" in done.stderr
+        assert "only 'bundled' is used without asking" in done.stderr
 
 
 def test_a_treebank_without_a_column_of_theirs(run, config_of, role_rows, tmp_path):
@@ -278,7 +278,7 @@ def test_columns_are_labelled(run, config_of, role_rows, tmp_path, text, scheme)
     assert "'output' of columns must end in .jsonl" in flat(refused.stderr)
     other = tmp_path / "other.conll"
     other.write_text("Ann O\nsees O\nBob O\n" if roles else _ROLES_2009.format("Ann", "sees", "Bob"))
-    said = "the file marks no words" if roles else "are for models that have learned from marks"
+    said = "but the file has no marks" if roles else "are for models that were trained with marks"
     assert said in flat(run("predict", *options, other).stderr)
 
 
@@ -298,10 +298,10 @@ def test_roles_of_a_corpus(run, trained, places, tmp_path):
     pairs = [(label, mine) for label, mine in zip(asked, found) if label is not None]
     assert result["metrics"]["test_accuracy"] == pytest.approx(sum(a == b for a, b in pairs) / len(pairs))
     unmarked = write_span_rows(tmp_path / "unmarked.jsonl", [{"words": ["Ann", "sees", "Bob"]}])
-    assert "no 'mark', the number of a word, from 0: the model" in run("predict", *options, unmarked).stderr
+    assert "no 'mark' (number of a word, from 0): the model" in run("predict", *options, unmarked).stderr
     (tmp_path / "new.conllu").write_text("1\tAnn\t_\tX\t_\t_\t0\troot\t_\t_\n\n")
     done = run("predict", *options, "new.conllu")
-    assert "which labels words as a marked one sees them: a .jsonl" in flat(done.stderr)
+    assert "which needs a marked word: use a .jsonl" in flat(done.stderr)
 
 
 @pytest.mark.parametrize("model", ["bert", "bert-dam-basic"])
@@ -320,13 +320,13 @@ def test_words_that_a_pretrained_encoder_has_no_room_for(run, config_of, role_ro
     assert first["labels"][-1] is None
     assert first["labels"][0] is not None
     assert second["labels"][0] is not None
-    assert f"{first['labels'].count(None)} words not read, and without a label" in done.stderr
+    assert f"{first['labels'].count(None)} words without a label, beyond max_words" in done.stderr
     lines = [f"{n}\t{'word' * 3}\t_\tX\t_\t_\t{n - 1}\tdep\t_\t_\n" for n in range(1, 4)]
     (tmp_path / "new.conllu").write_text("".join(lines) + "\n")
     done = run("predict", *options, "new.conllu")
     assert done.exit_code == 0, done.stderr
     assert done.stdout.splitlines()[2].endswith("\t_")
-    assert "without a label: the encoder has no room for more" in done.stderr
+    assert "without a label, beyond the encoder's max_length" in done.stderr
 
 
 # ---------------------------------------------------------------------------------------- tables of spans
@@ -359,7 +359,7 @@ def test_tags_and_characters_say_the_same(predict, tmp_path):
             assert row["probabilities"][name] == pytest.approx(float(other[f"probability_{name}"]), abs=1e-6)
     assert "2 rows, 2 of them parsed, 0 with a chain tree" in done[0].stderr
     again = predict("spans", write_table(tmp_path / "again.csv", with_commas))
-    assert "which are replaced: prediction, probability_cause" in again.stderr
+    assert "of the input were replaced: prediction, probability_cause" in again.stderr
     assert again.stdout == done[0].stdout
     table = write_table(tmp_path / "body.csv", [{"body": row["text"]} for row in TAGGED])
     assert "no column 'text'" in predict("spans", table).stderr

@@ -16,7 +16,7 @@ from graphdep.nn.models import ClassificationHead, SentenceModel, WordAverage
 from graphdep.nn.prepared import PREPARED, own_layout
 from graphdep.tasks import family_of
 from graphdep.training import TrainConfig, load_splits
-from graphdep.training.build import Parts, load_pretrained
+from graphdep.training.build import BuildInputs, load_pretrained
 from graphdep.training.family import build_task
 from graphdep.training.learning_task import LearningTask, join_outputs
 
@@ -41,7 +41,7 @@ def build(config: TrainConfig) -> tuple[LearningTask, Batch]:
     splits = load_splits(config, ("train",), pretrained=pretrained)
     labels = splits.labels()
     sizes = len(splits.vocab), len(splits.relations)
-    parts = Parts(*sizes, None, pretrained, None if labels is None else len(labels), labels)
+    parts = BuildInputs(*sizes, None, pretrained, None if labels is None else len(labels), labels)
     task = build_task(config, parts)
     task.log_loss = lambda *_: None
     return task, next(iter(splits.loader("train", config, shuffle=True)))

@@ -119,8 +119,8 @@ def test_a_family_of_another_package_trains_and_is_evaluated(install, settings_o
 @pytest.mark.parametrize(
     ("value", "error", "message"),
     [
-        (3, TypeError, "is no TaskFamily"),
-        (SENTENCES, ValueError, "has a task 'cola', as another has"),
+        (3, TypeError, "is not a TaskFamily"),
+        (SENTENCES, ValueError, "there is another task 'cola'"),
         (
             dataclasses.replace(FAMILY, configs={}),
             ValueError,

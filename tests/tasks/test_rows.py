@@ -16,7 +16,7 @@ from graphdep.tasks.labels.settings import LABEL_MODELS
 from graphdep.tasks.selection.settings import MATCHING_ENCODERS, SELECTION_MODELS
 from graphdep.tasks.sentences.settings import MODELS
 from graphdep.training import TrainConfig, load_splits
-from graphdep.training.build import Parts
+from graphdep.training.build import BuildInputs
 from graphdep.training.family import build_task
 from graphdep.training.learning_task import join_outputs
 from graphdep.transforms import PRESETS, CompleteEdges, RelationNodes, register_edges, resolve
@@ -43,7 +43,9 @@ def made(config, splits):
     """A task of the settings in double precision, whose new weights are large enough to have opinions."""
     torch.manual_seed(0)
     pretrained = copy.deepcopy(loaded(config.encoder)) if config.pretrained else None
-    parts = Parts(len(splits.vocab), len(splits.relations), pretrained=pretrained, labels=splits.labels())
+    parts = BuildInputs(
+        len(splits.vocab), len(splits.relations), pretrained=pretrained, labels=splits.labels()
+    )
     task = build_task(config, parts)
     for name, parameter in task.named_parameters():
         if name.endswith("head.lin.weight") or "marks" in name or "transition" in name:

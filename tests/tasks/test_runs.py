@@ -228,7 +228,7 @@ def test_labels_of_ones_own_in_words(trained):
     _, result, checkpoint = learned(trained, "labels")
     # A chain's ways from the verb tell the words before and behind apart.
     assert result["floor"]["test_f1_lookup"] == 1.0
-    assert "or where training has no mark, of each word form" in result["signature"]["f1"]
+    assert "or without marks in training of each word form" in result["signature"]["f1"]
     assert "train: 54 of 54 words are scored; val is 2 of the 20 sentences" in result["data"]["notes"][0]
     assert load_task(checkpoint)[1].labels == ["O", "A0", "A1"]
 
@@ -423,7 +423,7 @@ def test_an_ablation_is_of_the_test_file_or_of_what_validates(tmp_path, split):
     folders = [str(Path(row["checkpoints"][0]).parent) for row in summary["rows"]]
     assert compare_runs(*folders)["n"] == against["n"]
     if split == "val":
-        with pytest.raises(ValueError, match=r"a test split, which 'csv' has none of here: give it \(--test"):
+        with pytest.raises(ValueError, match=r"a test split, but 'csv' has none here: give it \(--test"):
             needs_structure("csv", tmp_path / "runs", settings=given)
 
 
@@ -498,7 +498,7 @@ def test_a_table_and_a_comparison_of_roles_from_the_command_line(run, places, tm
         "| (look-up) | 0.",
         "| dt@random crf=True |",
         "--set form=spans",
-        "labels are spans",
+        "spans are right if",
         "the 9 sentences of the test split",
     ):
         assert text in table

@@ -30,7 +30,7 @@ from graphdep.tasks.selection.model import EpochKeys, Speakers, build_matching_m
 from graphdep.tasks.selection.settings import MATCHING_ENCODERS, OBJECTIVES
 from graphdep.training import TrainConfig, load_splits, load_task, train
 from graphdep.training.ablation import ablate
-from graphdep.training.build import Parts, load_pretrained
+from graphdep.training.build import BuildInputs, load_pretrained
 from graphdep.training.family import build_task
 from graphdep.training.learning_task import join_outputs
 from graphdep.training.splits import EpochSampler, SharedBatches
@@ -242,7 +242,7 @@ def objective(config_of, batches):
         config = config_of("ubuntu", model, dropout=0.0, max_length=48, **options)
         splits = load_splits(config, ("train",))
         torch.manual_seed(0)
-        task = build_task(config, Parts(len(splits.vocab), len(splits.relations)))
+        task = build_task(config, BuildInputs(len(splits.vocab), len(splits.relations)))
         return task, batches(model, dropout=0.0, **options)[0]
 
     return objective
@@ -408,13 +408,13 @@ def test_a_pretrained_encoder_needs_its_folder_only_in_training(config_of, encod
 
 def test_learning_rates_fall_from_layer_to_layer_and_biases_do_not_decay(config_of, encoder):
     config = of_pieces(config_of, encoder, layer_decay=0.5, lr=0.01)
-    task = build_task(config, Parts(5, 5, pretrained=load_pretrained(config)))
+    task = build_task(config, BuildInputs(5, 5, pretrained=load_pretrained(config)))
     groups = task.configure_optimizers().param_groups
     assert sorted({group["lr"] for group in groups}) == pytest.approx([0.0025, 0.005, 0.01])
     grouped = [parameter for group in groups for parameter in group["params"]]
     assert len(grouped) == len({id(p) for p in grouped}) == sum(1 for _ in task.parameters())
     config = of_pieces(config_of, encoder, lr=1e-3, head_lr=1e-2, weight_decay=0.1, sia_block="bert")
-    task = build_task(config, Parts(5, 5, pretrained=load_pretrained(config)))
+    task = build_task(config, BuildInputs(5, 5, pretrained=load_pretrained(config)))
     groups = task.configure_optimizers().param_groups
     assert {group["lr"] for group in groups} == {1e-3, 1e-2}
     for group in groups:
@@ -489,7 +489,7 @@ def test_unknown_words_start_as_zeros_beside_vectors_of_a_file(model):
 def test_settings_of_matching_reach_the_model():
     def built(model: str, **settings):
         own = {"hidden_channels": 8, "image_words": 8, "max_length": 32, **settings}
-        return build_task(TrainConfig.of(model, task="ubuntu", **own), Parts(9, 5)).model
+        return build_task(TrainConfig.of(model, task="ubuntu", **own), BuildInputs(9, 5)).model
 
     assert built("smn", accumulation="static", image_turns=3).turns.weight.shape == (3,)
     assert built("smn", match_channels=7).lin.in_features == 7
@@ -515,7 +515,7 @@ def test_post_training_gives_an_encoder_to_go_on_with(settings_of, places, encod
     assert found["metrics"]["test_loss"] == pytest.approx(result["metrics"]["test_loss"])
     config = TrainConfig.of("bert", **{**settings_of("ubuntu"), "encoder": str(tmp_path / "fp" / "encoder")})
     trained, start = (load_encoder(folder).model for folder in (tmp_path / "fp" / "encoder", encoder))
-    task = build_task(config, Parts(5, 5, pretrained=load_pretrained(config)))
+    task = build_task(config, BuildInputs(5, 5, pretrained=load_pretrained(config)))
     weights = [m.embeddings.word_embeddings.weight for m in (task.model.encoder.model, trained, start)]
     assert torch.equal(weights[0], weights[1])
     assert not torch.equal(weights[0], weights[2])

@@ -29,7 +29,13 @@ from graphdep.tasks.sentences.model import build_model, build_pretrained_model
 from graphdep.tasks.sentences.settings import MODELS, TREE_ENCODERS
 from graphdep.training import TrainConfig, load_splits, load_task, train
 from graphdep.training.ablation import ablate
-from graphdep.training.build import Parts, build_encoder, load_pretrained, make_optimizer, pretrained_edges
+from graphdep.training.build import (
+    BuildInputs,
+    build_encoder,
+    load_pretrained,
+    make_optimizer,
+    pretrained_edges,
+)
 from graphdep.training.family import build_task
 from graphdep.training.table import markdown
 from graphdep.transforms import (
@@ -103,7 +109,7 @@ def test_settings_reach_the_model():
         assert {layer.conv.score.start for layer in encoder.layers} == {start}
     for task in ("sick-e", "dailydialog"):
         config = TrainConfig.of(task=task, embedding_scale=True, **SMALL)
-        assert build_task(config, Parts(50, 801)).model.encoder.embedding.embedding_scale
+        assert build_task(config, BuildInputs(50, 801)).model.encoder.embedding.embedding_scale
     model = build_encoder(
         TrainConfig.of("dt-rnn", task="sst", dependent_places=3, places_from="left"), 50, 801
     )
@@ -143,7 +149,7 @@ def test_tree_controls_come_before_the_edges(batch, pairs, config_of):
     assert not torch.equal(seeds[0], seeds[2])
     # And reach baselines that have no edges.
     build = [
-        build_task(config_of("sick-e", "tree-lstm", trees=tree), Parts(len(pairs.vocab), 801))
+        build_task(config_of("sick-e", "tree-lstm", trees=tree), BuildInputs(len(pairs.vocab), 801))
         for tree in ("parser", "chain")
     ]
     build[1].load_state_dict(build[0].state_dict())
@@ -165,7 +171,7 @@ def test_dialogues_take_the_edges_of_presets_of_pairs_alone():
 @pytest.mark.parametrize("optimizer", ["adagrad", "adam", "adamw", "sgd"])
 def test_every_optimizer_is_fused(optimizer, config_of):
     config = config_of("sick-e", "transformer", optimizer=optimizer, clip=1.0, precision="bf16-mixed")
-    task = build_task(config, Parts(9, 9))
+    task = build_task(config, BuildInputs(9, 9))
     assert task.clip == 1.0
     assert task.make_optimizer(task.parameters()).param_groups[0]["fused"] is True
 
@@ -320,7 +326,7 @@ def test_relation_nodes_of_both_sentences_are_read(config_of):
 def test_learning_rates_of_what_is_new(config_of):
     settings = {"head_lr": 0.5, "layer_decay": 0.5, "freeze_layers": 1}
     config = config_of("sick-e", "bert-dt", **settings)
-    task = build_task(config, Parts(5, 900, pretrained=load_pretrained(config)))
+    task = build_task(config, BuildInputs(5, 900, pretrained=load_pretrained(config)))
     groups = task.configure_optimizers().param_groups
     rates = {id(parameter): group["lr"] for group in groups for parameter in group["params"]}
     trained = {name: p for name, p in task.named_parameters() if p.requires_grad}
@@ -488,7 +494,9 @@ def test_nodes_of_constituents_and_relations_are_read(bracketed, model, edges):
     config = bracketed(model, edges)
     splits = load_splits(config, ("train",))
     pretrained = load_pretrained(config) if config.pretrained else None
-    made = build_task(config, Parts(len(splits.vocab), len(splits.relations), pretrained=pretrained)).eval()
+    made = build_task(
+        config, BuildInputs(len(splits.vocab), len(splits.relations), pretrained=pretrained)
+    ).eval()
     batch = made.edges(Batch.from_data_list(list(splits["train"])[:3]))
     phrases, relations = ((batch.node_type == kind) for kind in (NodeType.PHRASE, NodeType.RELATION))
     assert int(phrases.sum()) == (8 * 3 if edges == "constituents" else 0)
@@ -509,7 +517,7 @@ def test_controls_are_those_of_constituents(bracketed):
         config = bracketed(f"bert@{trees}", "constituents")
         assert config.trees == trees
         assert any(isinstance(part, kind) for part in make_edges(config).transforms), trees
-    with pytest.raises(ValueError, match="'trees' cannot be 'reversed' where edges read constituents"):
+    with pytest.raises(ValueError, match="'trees' cannot be 'reversed' for edges that read constituents"):
         make_edges(bracketed("bert@reversed", "constituents"))
     assert "labels=False" in repr(make_edges(bracketed("bert", "constituents", labels=False)))
     with pytest.raises(ValueError, match="^'edges' are for"):

@@ -35,15 +35,15 @@ WRONG = [
     ("ud-tags", None, {"key": "tag"}, "upos, xpos, deprel, lemma, feats, feats:KEY, misc:KEY"),
     ("ud-tags", None, {"absent": ""}, "'absent' must be a label"),
     ("ud-tags", None, {"encoder": "bert-base-uncased"}, "'encoder' must be one of transformer, .*'bert"),
-    ("ud-tags", "bert", {"encoder": "transformer"}, "model 'bert' stands on a pretrained encoder"),
+    ("ud-tags", "bert", {"encoder": "transformer"}, "model 'bert' needs a pretrained encoder"),
     ("ud-tags", None, {"word_state": "mean"}, r"'word_state' is for a pretrained encoder \(got 'mean'\)"),
     ("ud-tags", "bert", {"word_state": "last"}, "'word_state' must be one of first, mean"),
     ("ud-tags", None, {"max_length": 100}, r"'max_length' is for a pretrained encoder \(got 100\)"),
     ("ud-tags", None, {"freeze_layers": 1}, "'freeze_layers' is for a pretrained encoder"),
     ("propbank-ewt", None, {"crf": True, "monitor": "loss"}, "'monitor' cannot be 'loss' with 'crf'"),
-    ("ud-tags", None, {"crf": True}, r"'crf' is for tasks with a label of no finding \(got True\)"),
+    ("ud-tags", None, {"crf": True}, r"'crf' is for tasks with a negative label \(got True\)"),
     ("ud-tags", None, {"decode": "beam"}, "'decode' must be one of argmax, viterbi"),
-    ("ud-tags", None, {"decode": "viterbi"}, r"'decode' is for labels of spans, .* \(got 'viterbi'\)"),
+    ("ud-tags", None, {"decode": "viterbi"}, r"'decode' is for labels of spans \(got 'viterbi'\)"),
     ("propbank-ewt", None, {"decode": "viterbi"}, "'decode' is for labels of spans"),
     ("propbank-ewt", None, {"key": "xpos"}, r"'key' is not for task 'propbank-ewt' \(got 'xpos'\)"),
     ("propbank-ewt", None, {"absent": "x"}, "'absent' is not for task 'propbank-ewt'"),
@@ -53,7 +53,7 @@ WRONG = [
     ("ud-tags", None, {"train_from": "test"}, "'train_from' is not for task 'ud-tags'"),
     ("ud-tags", None, {"ud_from": "folder"}, "'ud_from' is not for task 'ud-tags'"),
     ("ud-tags", None, {"data_seed": 3}, r"'data_seed' is not for task 'ud-tags' \(got 3\)"),
-    ("ud-tags", None, {"edges": None}, "'edges' are for encoder='transformer'"),
+    ("ud-tags", None, {"edges": None}, "'edges' must be given for encoder='transformer'"),
     ("ud-tags", None, {"heads": 3}, "'heads'"),
     ("ud-tags", None, {"gate": "relu"}, "'gate' must be one of"),
     ("ud-tags", "dt@nothing", {}, "'control' must be .*got 'nothing'"),
@@ -61,7 +61,7 @@ WRONG = [
     ("ud-tags", "bilstm@unlabelled", {}, "'labels' is for models that read the labels of arcs"),
     ("ud-tags", None, {"keys": "upos"}, r"no setting 'keys' \(did you mean 'key'\?\)"),
     ("ud-tags", None, {"scheme": "bio"}, "no setting 'scheme'"),
-    ("labels", None, {"train": None}, r"task 'labels' needs 'train' \(--train\), which is not given"),
+    ("labels", None, {"train": None}, r"task 'labels' needs 'train' \(--train\)"),
     ("labels", None, {"raw_from": "x"}, r"'raw_from' is for corpora, not for task 'labels' \(got 'x'\)"),
     ("labels", None, {"data_seed": 3}, r"'data_seed' is for generated data"),
     ("labels", None, {"rules": "srl-eval"}, "'rules' is for labels of spans"),
@@ -77,17 +77,17 @@ WRONG = [
     ("semeval2010", None, {"domain": "laptops"}, r"'domain' is not for task 'semeval2010' \(got 'laptops'\)"),
     ("aspects", None, {"negatives": 1.0}, "'negatives' is not for task 'aspects'"),
     ("conll04", None, {"direction": True}, "'direction' is not for task 'conll04'"),
-    ("aspects", None, {"path": True}, r"'path' is for tasks of two spans an example \(got True\)"),
+    ("aspects", None, {"path": True}, r"'path' is for tasks with two spans per example \(got True\)"),
     ("semeval2010", None, {"readout": "max"}, "'readout' must be one of mean, top"),
     ("semeval2010", None, {"trees": "gold"}, "'trees' cannot be 'gold': the corpus of 'semeval2010'"),
     ("semeval2010", None, {"outside": "Other"}, "'setting' must be .*got 'outside'"),
-    ("spans", None, {"train": None}, r"task 'spans' needs 'train' \(--train\), which is not given"),
+    ("spans", None, {"train": None}, r"task 'spans' needs 'train' \(--train\)"),
     ("spans", None, {"raw_from": "b"}, r"'raw_from' is for corpora, not for task 'spans'"),
     ("spans", None, {"direction": True}, "'direction' is not for task 'spans'"),
     # Sentences.
-    ("csv", None, {"train": None}, r"task 'csv' needs 'train' \(--train\), which is not given"),
-    ("csv", None, {"text_columns": None}, r"task 'csv' needs 'text_columns' \(--text-columns\), which is"),
-    ("csv", None, {"label_column": None}, r"task 'csv' needs 'label_column' \(--label-column\), which is"),
+    ("csv", None, {"train": None}, r"task 'csv' needs 'train' \(--train\)"),
+    ("csv", None, {"text_columns": None}, r"task 'csv' needs 'text_columns' \(--text-columns\)"),
+    ("csv", None, {"label_column": None}, r"task 'csv' needs 'label_column' \(--label-column\)"),
     ("csv", None, {"raw_from": "x"}, r"'raw_from' is for corpora, not for task 'csv' \(got 'x'\)"),
     ("sst", None, {"text_columns": "text"}, "'setting' must be .*got 'text_columns'"),
     ("sst", "bert", {"level_embedding": True}, "'level_embedding' is for encoder='transformer'"),
@@ -133,16 +133,21 @@ WRONG = [
     ("sst", "tree-lstm", {"dependent_places": 3}, r"'dependent_places' is for encoder='dt-rnn' \(got 3\)"),
     ("sst", "tree-lstm", {"binarized": "head"}, r"'binarized' is for encoders tree-lstm-ct, .*\(got 'head'"),
     ("sst", "dt", {"leaf": "code"}, r"'leaf' is for encoders tree-lstm-ct, rntn \(got 'code'\)"),
-    ("sst", "rntn", {"trees": "gold"}, "'trees' cannot be 'gold'|'trees' are those of governors"),
-    ("mrpc", "rntn", {"phrases": True}, "'phrases' is for task 'sst-trees', and not for 'mrpc'"),
+    ("sst", "rntn", {"trees": "gold"}, "'trees' cannot be 'gold'|'trees' are dependency trees"),
+    ("mrpc", "rntn", {"phrases": True}, "'phrases' is for task 'sst-trees', not for 'mrpc'"),
     ("mrpc", "rntn", {"node_labels": True}, r"'node_labels' is for SST of the layouts .*\(got True\)"),
     ("sst", "bilstm", {"node_labels": True}, r"'node_labels' is for encoders transformer, .*\(got True"),
     ("sst", "bert-dt", {"node_labels": True}, r"'node_labels' is for encoders transformer, .*\(got True"),
-    ("sst-trees", "rntn", {"node_labels": True, "phrases": True}, "'phrases' and 'node_labels' are both"),
-    ("sst", "rntn@random", {"node_labels": True}, r"'node_labels' are of the treebank's own .*\(got trees"),
-    ("sick-e", "bert-frozen", {"edges": "dra"}, "'edges' is for an encoder that is trained; a frozen"),
-    ("sick-e", "bert-frozen", {"freeze_layers": 1}, "'freeze_layers' is for an encoder that is trained"),
-    ("sick-e", "bert-frozen", {"word_order": "shuffled"}, "'word_order' is for an encoder that is trained"),
+    (
+        "sst-trees",
+        "rntn",
+        {"node_labels": True, "phrases": True},
+        "'phrases' and 'node_labels' cannot both be True",
+    ),
+    ("sst", "rntn@random", {"node_labels": True}, r"'node_labels' are those of the treebank's .*\(got trees"),
+    ("sick-e", "bert-frozen", {"edges": "dra"}, "'edges' must be 'transformer' for a frozen encoder"),
+    ("sick-e", "bert-frozen", {"freeze_layers": 1}, "'freeze_layers' must be 0 for a frozen encoder"),
+    ("sick-e", "bert-frozen", {"word_order": "shuffled"}, "'word_order' must be 'text' for a frozen encoder"),
     ("sick-e", "dt", {"frozen": True}, "'frozen' is for a pretrained encoder"),
     ("sick-e", "dt", {"batch_pieces": 60}, "'batch_pieces' is for a pretrained encoder"),
     ("sick-e", "bert-dt", {"constituents": True}, "'constituents' is for edges of your own"),
@@ -154,25 +159,25 @@ WRONG = [
     ("ubuntu", "bert-sia", {"layer_decay": 0.0}, "'layer_decay' must be above 0"),
     ("ubuntu", "bert-sia", {"encoder": "transformer", "freeze_layers": 2}, "'freeze_layers' is for a"),
     ("ubuntu", "bert-sia", {"vectors": "glove.txt"}, "'vectors' is for encoder='transformer'"),
-    ("ubuntu", "bert-sia", {"batch_tokens": 100}, "'batch_tokens' is not built"),
+    ("ubuntu", "bert-sia", {"batch_tokens": 100}, "'batch_tokens' is not available"),
     ("ubuntu", "bert-sia", {"max_length": 3}, "'max_length' must be at least 4"),
     ("ubuntu", "bert-sia", {"filter": "all"}, "'filter' must be one of both, negative, none"),
     ("ubuntu", "bert-sia", {"encoder": "transformer", "heads": 3}, "must divide"),
     ("ubuntu", "bert-sia", {"manipulated_turns": 3}, "'manipulated_turns' is for objective='ums'"),
     ("ubuntu", None, {"overlap": "keep"}, "'overlap' is not for task 'ubuntu'"),
     ("ubuntu", None, {"negatives_from": "split"}, "'negatives_from' is not for task 'ubuntu'"),
-    ("ubuntu", "smn", {"encoder": "bert-base-uncased"}, "model 'smn' starts from words: 'encoder' must be"),
+    ("ubuntu", "smn", {"encoder": "bert-base-uncased"}, "model 'smn' reads words: 'encoder' must be"),
     ("ubuntu", "smn@random", {"encoder": "transformer"}, "'encoder' must be 'smn' .got 'transformer'"),
-    ("ubuntu", "smn", {"objective": "ums"}, "'objective' is for models on an encoder; with"),
-    ("ubuntu", "smn", {"sia_edges": "sia"}, "'sia_edges' is for models on an encoder; with"),
-    ("ubuntu", "dua", {"readout": "mean"}, "it must be 'cls' .got 'mean'"),
+    ("ubuntu", "smn", {"objective": "ums"}, "'objective' must be None for encoder='smn'"),
+    ("ubuntu", "smn", {"sia_edges": "sia"}, "'sia_edges' must be None for encoder='smn'"),
+    ("ubuntu", "dua", {"readout": "mean"}, "must be 'cls' for encoder='dua' .got 'mean'"),
     ("ubuntu", "dua", {"accumulation": "last"}, "'accumulation' is for encoder smn .got 'last'"),
     ("ubuntu", "bert", {"image_words": 9}, "'image_words' is for encoder smn, dua, dam-2018, ioi .got 9"),
     ("ubuntu", "smn", {"image_words": 4}, "'image_words' must be at least 5"),
     ("ubuntu", "bert", {"matching_form": "code"}, "'matching_form' is for encoder smn, dua, dam-2018, ioi"),
     ("ubuntu", "ioi", {"block_objective": "all"}, "'block_objective' must be one of local, global"),
-    ("ubuntu", "smn", {"edges": "sia"}, "'edges' are for encoder='transformer'"),
-    (POST, None, {"edges": "sia"}, "parser='chain' gives no trees"),
+    ("ubuntu", "smn", {"edges": "sia"}, "'edges' must be given for encoder='transformer'"),
+    (POST, None, {"edges": "sia"}, "edges='sia' need trees, which parser='chain' does not"),
     (POST, None, {"corpus": "sick-e"}, "'corpus' must be one of ubuntu"),
     (POST, None, {"vectors": "glove.txt"}, "'vectors'.* not for post-training|'vectors' is for"),
     # Dialogues.
@@ -180,8 +185,8 @@ WRONG = [
     ("dailydialog", None, {"top_p": 0.0}, "'top_p' must be above 0"),
     ("dailydialog", None, {"overlap": "none"}, "'overlap' must be one of keep, drop"),
     ("dailydialog", None, {"relation_dim": 3}, "no setting 'relation_dim'"),
-    ("dailydialog", None, {"encoder": "hred"}, "'edges' are for encoder='transformer'"),
-    ("dailydialog", None, {"pieces": 300, "vectors": "glove.txt"}, "'vectors' are of words"),
+    ("dailydialog", None, {"encoder": "hred"}, "'edges' must be given for encoder='transformer'"),
+    ("dailydialog", None, {"pieces": 300, "vectors": "glove.txt"}, "'vectors' cannot be used with 'pieces'"),
     (
         "dailydialog",
         "dt",
@@ -190,7 +195,7 @@ WRONG = [
     ),
     ("dailydialog", None, {"clip": 0.0}, "'clip' must be above 0"),
     ("dailydialog", None, {"pieces": 100}, "'pieces' must be at least 261"),
-    ("dailydialog", "hred", {"trees": "chain"}, "encoder 'hred' reads no tree"),
+    ("dailydialog", "hred", {"trees": "chain"}, "encoder 'hred' does not read 'trees'"),
 ]
 NEEDED = {"csv": CSV, "labels": {"train": "a.jsonl"}, "spans": {"train": "a.jsonl"}}
 
@@ -366,7 +371,7 @@ def test_options_of_a_corpus_reach_it():
 
 
 def test_what_is_computed_is_said():
-    told = "models that read the labels of the treebank's arcs read the answer"
+    told = "models that read the labels of the treebank's arcs read the targets"
     assert all(told in text for text in tags(key="deprel").signatures().values())
     for other in (tags(), tags("dt@parser", key="deprel"), tags("dt@random", key="deprel")):
         assert not any(told in text for text in other.signatures().values())
@@ -374,25 +379,25 @@ def test_what_is_computed_is_said():
         # Trees of one's own are kept, whatever the parser.
         config = of("labels", train="a.conllu", key="deprel", **settings)
         assert all((told in text) is there for text in config.signatures().values())
-    assert "look-up: the commonest label of each word form" in tags().signatures()["accuracy"]
+    assert "look-up: the most frequent label of each word form" in tags().signatures()["accuracy"]
     marked = of("propbank-ewt").signatures()
-    assert all("way through the tree from the marked word" in text for text in marked.values())
-    assert "labels are spans" not in marked["f1"]
+    assert all("tree path of up to two arcs from the marked word" in text for text in marked.values())
+    assert "spans are right if" not in marked["f1"]
     found = of("propbank-ewt", form="spans").signatures()
-    for said in ("labels are spans", "which srl-eval.pl of CoNLL-2005 joins"):
+    for said in ("spans are right if", "which srl-eval.pl of CoNLL-2005 joins"):
         assert [said in found[name] for name in SCORES] == [False, True, True, False]
-    assert [name for name in SCORES if "where their spans are" in found[name]] == ["exact"]
+    assert [name for name in SCORES if "all spans must be right" in found[name]] == ["exact"]
     found = of("propbank-ewt", form="spans", rules="srl-eval").signatures()
-    assert ["as srl-eval.pl of CoNLL-2005 joins" in found[name] for name in SCORES] == [
+    assert ["like srl-eval.pl of CoNLL-2005" in found[name] for name in SCORES] == [
         *(False, True, True, False)
     ]
     for text in of("semeval2010").signatures().values():
         assert text.count("floor:") == 1
-        assert "look-up: the commonest label of each way through the tree from one span to the other" in text
+        assert "look-up: the most frequent label of each tree path of up to" in text
     assert "semeval2010_task8_scorer" in of("semeval2010").signatures()["macro_f1"]
     assert "labels have no direction" in of("semeval2010", direction=False).signatures()["macro_f1"]
     assert "of each form of a span's top word" in of("aspects").signatures()["f1"]
-    assert "or where there is one span, of each form" in of("spans").signatures()["f1"]
+    assert "or with one span of each form" in of("spans").signatures()["f1"]
 
 
 def test_codes_of_labels():

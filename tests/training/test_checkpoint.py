@@ -123,7 +123,7 @@ def test_each_part_must_be_there_and_of_its_kind(tmp_path, checkpoint):
 
 
 LABELS = [
-    (["x", "x"], r"'labels\[1\]' is 'labels\[0\]' once more \(got str 'x'\)"),
+    (["x", "x"], r"'labels\[1\]' repeats 'labels\[0\]' \(got str 'x'\)"),
     ([1, "1"], r"'labels\[1\]' must be a text, .* as 'labels\[0\]', int 1 \(got str '1'\)"),
     ([None, "x"], r"'labels\[0\]' must be a text, .* \(got NoneType None\)"),
     ([0.5, float("nan")], r"'labels\[1\]' must be finite \(got nan\)"),

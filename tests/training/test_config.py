@@ -16,7 +16,7 @@ from graphdep.tasks.selection.settings import SelectionConfig
 from graphdep.tasks.sentences.settings import MODELS, CSVConfig, SentenceConfig
 from graphdep.training import TrainConfig, parse_settings, read_checkpoint, train
 from graphdep.training import build as precision
-from graphdep.training.build import gain_of_bf16, settled
+from graphdep.training.build import gain_of_bf16, resolve_precision
 from graphdep.training.config import CONTROLS, RUN_FILE, ModelPreset, read_run, setting_texts, write_run
 from graphdep.training.settings import Settings, setting
 from graphdep.training.trainer import make_trainer
@@ -87,8 +87,8 @@ def test_parse_settings_refuses_a_key_twice():
         ({"edges": "drat"}, "no edges 'drat' .did you mean 'dra'..;"),
         ({"gate": "none"}, "'gate' must be one of .*got 'none'"),
         ({"encoder": "gru"}, "'encoder' must be one of transformer, lisa, gate, g2g, .*got 'gru'"),
-        ({"encoder": "lstm"}, "'edges' are for encoder='transformer'.*edges='dt', encoder='lstm'"),
-        ({"edges": None}, "'edges' are for encoder='transformer'.*edges=None"),
+        ({"encoder": "lstm"}, "'edges' must be given for encoder='transformer'.*edges='dt', encoder='lstm'"),
+        ({"edges": None}, "'edges' must be given for encoder='transformer'.*edges=None"),
         ({"model": "DT"}, "no model 'DT' .did you mean 'dt'..$"),
         ({"model": "dt@Random"}, "no control 'Random' in the model 'dt@Random' .did you mean 'random'..$"),
         ({"gate": "Shared"}, "'gate' must be one of .*got 'Shared'"),
@@ -105,7 +105,7 @@ def test_phrases_are_those_of_the_treebank():
     assert config.data_settings()["train"] == {"phrases": True}
     assert config.about_data == "with phrases"
     assert TrainConfig.of("dt", task="sst-trees").data_settings()["train"] == {}
-    with pytest.raises(ValueError, match=r"'phrases' is for task 'sst-trees', and not for 'sst' .got True"):
+    with pytest.raises(ValueError, match=r"'phrases' is for task 'sst-trees', not for 'sst' .got True"):
         TrainConfig.of("dt", task="sst", phrases=True)
 
 
@@ -142,7 +142,7 @@ def test_settings_have_the_defaults_of_their_class():
     assert Base(size=2).model_dump() == {"size": 2, "lr": 0.1, "kind": None, "share": 0.5, "plain": False}
     own = {"size": 3, "lr": 0.7, "kind": "c", "share": 0.5, "plain": False, "extra": 2}
     assert Further().model_dump() == own
-    assert [Base.usual("size"), Own.usual("size")] == [..., 3]
+    assert [Base.default_of("size"), Own.default_of("size")] == [..., 3]
     with pytest.raises(TypeError, match="defins"):
         setting(1, defins=True)
 
@@ -203,7 +203,7 @@ def test_settings_cannot_be_changed():
 def test_every_setting_of_every_task_has_a_help_and_fitting_defaults():
     for config, name, own in ((one, *mark) for one in CONFIGS for mark in one.marks.items()):
         assert own["help"].endswith("."), name
-        usual = config.usual(name)
+        usual = config.default_of(name)
         assert usual in (..., *own.get("choices", (usual,))), name
         if "least" in own:
             assert LIMITS[name][0] < own["least"] <= LIMITS[name][1]
@@ -273,7 +273,7 @@ def test_any_value_is_read_back(tmp_path_factory, lr, root, patience):
 def test_what_was_chosen_stands_first(tmp_path):
     write_run(tmp_path / RUN_FILE, TrainConfig.of("dt", task="sst", lr=0.5, seed=3))
     lines = (tmp_path / RUN_FILE).read_text().splitlines()
-    others = lines.index("# As the model and the task have them:")
+    others = lines.index("# Defaults of the model and the task:")
     assert [line for line in lines[:others] if not line.startswith("#")] == [
         *("task: sst", "model: dt", "seed: 3", "lr: 0.5")
     ]
@@ -309,8 +309,8 @@ def test_values_may_be_written_as_on_the_command_line(tmp_path):
         ("lr: [1]", "a.yaml: 'lr' takes a number"),
         ("learning_rate: 1", r"a.yaml: no setting 'learning_rate' \(did you mean 'lr'\?\)"),
         ("task: cats", "a.yaml: 'task' must be one of .*got 'cats'"),
-        ("lr: 1\nlr: 2", "a.yaml: 'lr' is there twice, again in line 2"),
-        ("", "a.yaml: no settings and their values"),
+        ("lr: 1\nlr: 2", "a.yaml: 'lr' is repeated in line 2"),
+        ("", "a.yaml: must have settings as NAME: VALUE"),
         ("lr: !!python/object/apply:os.getcwd []", "a.yaml: could not determine a constructor"),
         ("task: 0.1", "a.yaml: 'task' must be one of .*got '0.1'"),
         ("? [a]\n: 1", "a.yaml: .*found unhashable key"),
@@ -332,7 +332,7 @@ def test_others_stay_as_they_are(monkeypatch):
     monkeypatch.setattr(precision, "gain_of_bf16", None)
     for name in ("32-true", "tf32", "bf16-mixed", "16-mixed"):
         config = TrainConfig.of("dt", precision=name)
-        assert settled(config) is config
+        assert resolve_precision(config) is config
     assert TrainConfig.of("dt").precision == "32-true"
 
 
@@ -340,7 +340,7 @@ def test_others_stay_as_they_are(monkeypatch):
 def test_auto_is_what_the_processor_is_faster_in(auto, monkeypatch, gain, expected):
     asked = []
     monkeypatch.setattr(precision, "gain_of_bf16", lambda *sizes: asked.append(sizes) or gain)
-    config = settled(auto)
+    config = resolve_precision(auto)
     assert config == auto.replace(precision=expected)
     assert config.digest() == auto.replace(precision=expected).digest()
     assert asked == [(768, torch.get_num_threads())]
@@ -348,7 +348,7 @@ def test_auto_is_what_the_processor_is_faster_in(auto, monkeypatch, gain, expect
 
 def test_narrow_models_stay_as_they_are(auto, monkeypatch):
     monkeypatch.setattr(precision, "gain_of_bf16", lambda *sizes: pytest.fail("measured"))
-    assert settled(auto.replace(hidden_channels=300)).precision == "32-true"
+    assert resolve_precision(auto.replace(hidden_channels=300)).precision == "32-true"
 
 
 @pytest.mark.parametrize(
@@ -359,7 +359,7 @@ def test_on_a_gpu_the_width_decides_where_there_is_bf16(auto, monkeypatch, chann
     monkeypatch.setattr(precision, "gain_of_bf16", lambda *sizes: pytest.fail("measured"))
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: has_bf16)
-    assert settled(auto.replace(accelerator="auto", hidden_channels=channels)).precision == expected
+    assert resolve_precision(auto.replace(accelerator="auto", hidden_channels=channels)).precision == expected
 
 
 def test_a_trainer_says_which_products_a_gpu_rounds(auto, monkeypatch):
@@ -403,7 +403,7 @@ def test_controls_are_settings_of_every_model_that_reads_trees(family, trees):
             continue
         plain = TrainConfig.of(name.partition("@")[0], task=task).replace(trees="parser")
         if not plain.reads_trees or (preset.edges is None and family.name == "dialogue"):
-            with pytest.raises(ValueError, match=r"reads no tree|is for models that read trees"):
+            with pytest.raises(ValueError, match=r"does not read 'trees'|is for models that read trees"):
                 TrainConfig.of(f"{name}@{trees}", task=task)
             continue
         by_name = TrainConfig.of(f"{name}@{trees}", task=task)
@@ -443,7 +443,7 @@ def test_controls_of_the_parsers_trees_where_a_corpus_has_its_own(name):
     assert repr(build_edges(parsed)) == repr(build_edges(own))  # the same is done to them
     assert "Tree(" in repr(build_edges(own))
     with pytest.raises(
-        ValueError, match=f"'trees' cannot be '{name}-parsed': the corpus of 'sick-e' has none"
+        ValueError, match=f"'trees' cannot be '{name}-parsed': the corpus of 'sick-e' has no trees"
     ):
         TrainConfig.of(f"dt@{name}-parsed")
 
@@ -469,9 +469,9 @@ def test_a_control_without_labels():
         ("dt-rx@random", r"no model 'dt-rx' \(did you mean 'dt-rg'\?\)"),
         ("dra", r"'model' must be .*got 'dra'\) \(edges have that name: --edges dra; a model of --task up\)"),
         ("smn", r"'model' must be .*got 'smn'\) \(a model of --task ubuntu\)"),
-        ("rntn@gold", "a treebank's own constituents are node_labels=true"),
-        ("dt@gold", "'trees' cannot be 'gold': the corpus of 'sick-e' has none of its own"),
-        ("dt@rerooted", "'trees' cannot be 'rerooted': no word is marked in the examples of 'sick-e'"),
+        ("rntn@gold", "for a treebank's constituents use node_labels=true"),
+        ("dt@gold", "'trees' cannot be 'gold': the corpus of 'sick-e' has no trees"),
+        ("dt@rerooted", "'trees' cannot be 'rerooted': the examples of 'sick-e' have no marked word"),
     ],
 )
 def test_wrong_controls_are_named(name, message):
@@ -490,5 +490,5 @@ def test_a_control_says_so():
     noisy = preset.control("noisy-20")
     assert (noisy.trees, noisy.summary) == (
         "noisy-20",
-        "control: a model, on trees of which 20% of the arcs are wrong",
+        "control: a model, on trees with 20% wrong arcs",
     )

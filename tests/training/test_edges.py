@@ -10,7 +10,7 @@ from graphdep import SequenceClassifier, SpanClassifier, WordLabeller
 from graphdep.nn.models import GraphTransformer
 from graphdep.tasks import families, family_of
 from graphdep.training import TrainConfig, ablate, load_splits, needs_structure, train
-from graphdep.training.build import Parts
+from graphdep.training.build import BuildInputs
 from graphdep.training.family import build_task
 from graphdep.transforms import PHRASE_PRESETS, PRESETS, DependencyEdges, SelfLoops, register_edges
 from graphdep.transforms.carried import carried
@@ -19,7 +19,7 @@ from tests.kit.runs import build_edges
 
 TYPED = "they carry types of pairs ('edge_type'), which"
 MARKED = "they carry marks of pairs ('edge_mark'), which"
-NO_ROOT = "ROOT sees no word, and its state is what"
+NO_ROOT = "no word reaches ROOT, whose state"
 
 
 UNREAD = {
@@ -28,8 +28,8 @@ UNREAD = {
     ("sst", "transformer", "dt"): f"{TYPED} model 'transformer' does not read (model 'dt' does)",
     ("ud-tags", "transformer", "lisa-complete"): f"{MARKED} model 'transformer' does not read (model 'lisa",
     ("ud-tags", "dt", "lisa-complete"): f"{MARKED} model 'dt' does not read (model 'lisa' does)",
-    ("ud-tags", "gate", "g2g"): "pairs that are not written out ('clique'), which model 'gate' does not read",
-    ("dailydialog", "transformer-dra", "dt"): "does not read (no model here takes these edges)",
+    ("ud-tags", "gate", "g2g"): "implicit pairs ('clique'), which model 'gate' does not read",
+    ("dailydialog", "transformer-dra", "dt"): "does not read (no model here does)",
 }
 MISSING = {
     ("dailydialog", "lisa", "dra"): "reads marks of pairs ('edge_mark'), which they do not carry (edges 'l",
@@ -38,22 +38,22 @@ MISSING = {
         "g2g",
         "transformer",
     ): "types of pairs ('edge_type'), which they do not carry (edges 'g2g' do)",
-    ("sst", "transformer", "lisa"): f"{NO_ROOT} model 'transformer' is read from (edges | RootEdges()",
-    ("sst", "bert-dt", "gate"): "they keep words from [CLS], which model 'bert-dt' is read from",
-    ("ubuntu", "bert", "dra"): "[CLS] sees no word, and its state is what model 'bert' is read from",
-    ("post-train", "bert-fp", "dra"): "[CLS] sees no word, and its state is what model 'bert-fp' is",
+    ("sst", "transformer", "lisa"): f"{NO_ROOT} model 'transformer' uses (use edges | RootEdges()",
+    ("sst", "bert-dt", "gate"): "some words do not reach [CLS], whose state model 'bert-dt' uses",
+    ("ubuntu", "bert", "dra"): "no word reaches [CLS], whose state model 'bert' uses",
+    ("post-train", "bert-fp", "dra"): "no word reaches [CLS], whose state model 'bert-fp' uses",
 }
 
 
 @pytest.mark.parametrize(("row", "message"), [*UNREAD.items(), *MISSING.items()], ids=str)
-def test_what_does_not_fit_is_told(row, message):
+def test_edges_that_do_not_fit_the_model_are_refused(row, message):
     task, model, edges = row
     config = TrainConfig.of(model, task=task, edges=edges, parser="bundled")
     with pytest.raises(ValueError, match=rf"^'edges' cannot be '{edges}': .*{re.escape(message)}"):
         build_edges(config)
 
 
-def test_other_settings_that_decide_it_are_told():
+def test_the_message_names_settings_that_change_what_the_model_reads():
     config = TrainConfig.of("transformer", task="sst", encoder="gate")
     with pytest.raises(ValueError, match="model 'transformer' with encoder='gate' reads a distance of each"):
         build_edges(config)
@@ -64,7 +64,7 @@ def test_other_settings_that_decide_it_are_told():
 
 
 @pytest.mark.usefixtures("no_own_edges")
-def test_edges_of_ones_own_are_held_to_it():
+def test_registered_edges_are_checked_too():
     register_edges("alone", SelfLoops())
     with pytest.raises(ValueError, match=re.escape(f"'edges' cannot be 'alone': {NO_ROOT} model 'dt'")):
         build_edges(TrainConfig.of("dt", edges="alone"))
@@ -79,7 +79,7 @@ def is_started(*args, **kwargs):
 
 @pytest.fixture
 def no_data(monkeypatch):
-    """Fails where data are asked for."""
+    """Fails if data are loaded."""
     for family in families():
         monkeypatch.setattr(family.task_class, "load", is_started)
 
@@ -92,7 +92,7 @@ WORDS, TAGS, SPANS = [text.split() for text in TEXTS], [["D", "A", "N", "P"]] * 
 
 @pytest.mark.usefixtures("no_data")
 @pytest.mark.parametrize(
-    "door",
+    "start",
     [
         lambda config, folder: load_splits(config),
         lambda config, folder: train(config, folder),
@@ -104,16 +104,16 @@ WORDS, TAGS, SPANS = [text.split() for text in TEXTS], [["D", "A", "N", "P"]] * 
         lambda config, folder: SpanClassifier(**PLAIN).fit(WORDS, LABELS, SPANS),
     ],
 )
-def test_every_door_tells_it_before_data_are_read(door, tmp_path):
+def test_every_entry_point_checks_edges_before_data_are_read(start, tmp_path):
     with pytest.raises(ValueError, match=WRONG):
-        door(TrainConfig.of("transformer", task="sst", edges="dt"), tmp_path)
+        start(TrainConfig.of("transformer", task="sst", edges="dt"), tmp_path)
 
 
 SMALL = {"hidden_channels": 8, "ff_channels": 8, "heads": 2, "num_layers": 2}
 
 
 @pytest.mark.parametrize("task", [next(iter(family.tasks)) for family in families()])
-def test_a_row_fits_its_own_edges_and_is_built_of_what_reads_them(task):
+def test_every_preset_fits_its_own_edges_and_reads_what_it_declares(task):
     labels = ("Other", "Cause-Effect(e1,e2)") if task == "semeval2010" else ("A", "B")
     for model, preset in family_of(task).config(task).models.items():
         if preset.edges is None:
@@ -122,7 +122,7 @@ def test_a_row_fits_its_own_edges_and_is_built_of_what_reads_them(task):
         build_edges(config)
         if config.pretrained:
             continue
-        parts = Parts(50, 801, num_classes=3, labels=labels)
+        parts = BuildInputs(50, 801, num_classes=3, labels=labels)
         encoder = build_task(config.replace(**SMALL), parts).model.encoder
         graph = encoder if isinstance(encoder, GraphTransformer) else encoder.encoder
         said = family_of(task).task_class.reads(config) - {ROOT, CLS, CLS_ALL, NODES, CLIQUES}
@@ -130,7 +130,7 @@ def test_a_row_fits_its_own_edges_and_is_built_of_what_reads_them(task):
 
 
 @pytest.mark.parametrize("model", ["transformer", "dt", "g2g", "gate", "lisa", "bert", "bert-dt", "bert-g2g"])
-def test_words_take_edges_exactly_where_their_model_reads_them(model):
+def test_word_models_accept_exactly_the_edges_that_they_read(model):
     expected = {
         TYPES: {"dt", "g2g", "gate", "bert-dt", "bert-g2g"},
         MARKS: {"lisa"},

@@ -109,7 +109,7 @@ def test_a_checkpoint_loads_no_encoder_by_its_name(theirs, tmp_path, monkeypatch
     monkeypatch.setattr(transformers.AutoConfig, "from_pretrained", lambda *a, **k: pytest.fail("loaded"))
     altered, _ = theirs
     config = TrainConfig.of("bert", task="csv", train="x", **COLUMNS, encoder="somebody/evil").to_dict()
-    with pytest.raises(ValueError, match="'pretrained' must be there for a pretrained encoder"):
+    with pytest.raises(ValueError, match="'pretrained' must be given if"):
         load_task(altered(tmp_path / "theirs.ckpt", **config))
 
 
@@ -170,7 +170,7 @@ def test_groups_of_several_runs_are_one():
     assert shared_groups([old, old]) is None
     assert shared_groups([old, new, new]) is new.group
     other = Predictions(target, target, np.array([0, 1, 1]))
-    with pytest.raises(ValueError, match="example 1 is of group 0 in one run and of 1 in another"):
+    with pytest.raises(ValueError, match="example 1 is in group 0 in one run and in 1 in another"):
         shared_groups([new, other])
 
 
@@ -190,7 +190,7 @@ def test_the_same_examples_are_equal_row_by_row(rows, data):
         what = "target" if rows[wrong[0]][0] != others[wrong[0]][0] else "digest"
         with pytest.raises(ValueError, match=rf"^b.csv: example {wrong[0]} has the {what} .*in a.csv it is"):
             check_same_examples(["a.csv", "b.csv"], [one, two])
-    with pytest.raises(ValueError, match="b.csv: no column 'digest'.* train this run again"):
+    with pytest.raises(ValueError, match="b.csv: no column 'digest'.* repeat this run"):
         check_same_examples(["a.csv", "b.csv"], [one, two._replace(digest=None)])
 
 
@@ -230,7 +230,7 @@ def test_the_ends_of_each_type_come_back(tmp_path, dtype):
         ),
         (
             b"example,target,prediction,digest\n0,1,1,12AB\n",
-            r"p.csv:2: the digest is no hex digits \(got '12AB'\)",
+            r"p.csv:2: the digest is not hexadecimal \(got '12AB'\)",
         ),
         (b"example,target,prediction", "p.csv:1: the file is cut: its last line has no line break"),
     ],

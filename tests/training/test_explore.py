@@ -17,7 +17,7 @@ from graphdep.nn import models as M
 from graphdep.nn.conv import AttentionConv
 from graphdep.nn.explain import ExplainableModel
 from graphdep.training import TrainConfig, train
-from graphdep.training.build import Parts, load_pretrained
+from graphdep.training.build import BuildInputs, load_pretrained
 from graphdep.training.checkpoint import RunState, load_task, save_task
 from graphdep.training.family import build_task
 from graphdep.training.splits import NO_WORDS
@@ -74,7 +74,7 @@ def write(path, model, task, settings):
     vocab, known = (Vocab(words[1:]), None) if pretrained is None else (NO_WORDS, encoder_state(pretrained))
     relations, labels = RelationVocab(), ["NOUN", "VERB"] if task == "ud-tags" else None
     classes = len(labels or []) or None
-    learning = build_task(config, Parts(len(vocab), len(relations), None, pretrained, classes, labels))
+    learning = build_task(config, BuildInputs(len(vocab), len(relations), None, pretrained, classes, labels))
     for parameter in learning.parameters():  # near 0 all weights would be alike
         torch.nn.init.normal_(parameter, std=0.3)
     save_task(path, learning, RunState(config, vocab, relations, {}, None, known, labels))
@@ -296,7 +296,7 @@ def test_responses_and_rankings(tmp_path):
     page = explore(checkpoint, ["hello there", "how are you"], parser="chain")
     said, looked = page.sides[0].answers
     assert said.kind == "texts"
-    assert looked.title.startswith("each word of it looks most at (decoder")
+    assert looked.title.startswith("each word attends most to (decoder")
     names = {"[ROOT] (turn 1)", "[ROOT] (turn 2)", "hello", "there", "how", "are", "you"}
     for row, _ in looked.rows:
         parts = [part.rpartition(" ") for part in row.partition("\t")[2].split(", ")]

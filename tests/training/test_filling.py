@@ -8,7 +8,7 @@ from torch_geometric.data import Batch
 
 from graphdep.nn.graphed_step import Graphed
 from graphdep.nn.static_batch import FlatBatch, Flattener
-from graphdep.training.build import Parts, load_pretrained
+from graphdep.training.build import BuildInputs, load_pretrained
 from graphdep.training.family import build_task
 from graphdep.training.filling import task_filler
 from graphdep.training.learning_task import join_outputs
@@ -42,7 +42,7 @@ def built(place, task, model, **settings):
     splits = place.load(config, pretrained)
     labels = splits.labels()
     sizes = len(splits.vocab), len(splits.relations)
-    module = build_task(config, Parts(*sizes, None, pretrained, labels and len(labels), labels))
+    module = build_task(config, BuildInputs(*sizes, None, pretrained, labels and len(labels), labels))
     module.begin(config)
     return config, splits, module.eval() if getattr(config, "frozen", False) else module.double().eval()
 

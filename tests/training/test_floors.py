@@ -1,4 +1,4 @@
-"""Floors: by counting, and of an encoder before its training."""
+"""Floors by counting and by frozen encoders."""
 
 from __future__ import annotations
 
@@ -328,7 +328,7 @@ def test_an_encoder_that_reads_for_long_says_how_far_it_is(
     config = TrainConfig.of("bert", task="sick-e", **{**corpus, **short})
     train(config, tmp_path, console=plain_console(stderr=True, quiet=quiet))
     err = capsys.readouterr().err
-    for said in ("texts with the encoder: 0%", "fitting a linear model to the encoder's vectors: 0%"):
+    for said in ("texts with the encoder: 0%", "fitting a linear model to the frozen encoder: 0%"):
         assert (said in err) != quiet
 
 
@@ -401,7 +401,7 @@ def test_the_look_up_is_a_floor():
 
 def test_the_encoder_before_its_training_is_a_floor_of_its_own():
     frozen = {"test_mse": 1.0, "val_mse": 0.5}
-    said = "test_mse 1.0000 is no better than 1.0000 of the encoder before its training"
+    said = "test_mse 1.0000 is no better than 1.0000 of the frozen encoder"
     assert untrained("sick-r", {"test_mse": 1.0, "val_mse": 0.1}, frozen) == said
     assert untrained("sick-r", {"test_mse": 0.75}, frozen) == ""
     assert untrained("sick-r", {"test_mse": 9.0}, {}) == ""  # an encoder that brings nothing along

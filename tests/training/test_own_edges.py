@@ -175,7 +175,7 @@ def test_a_result_imports_nothing_either(config, tmp_path, malicious, monkeypatc
             content = torch.load(path, weights_only=True)
             content["graphdep"]["config"]["edges"] = "evil:Edges"
             torch.save(content, path)
-        with pytest.raises(ValueError, match=f"{name} is of another run, .*edges 'evil:Edges' are not known"):
+        with pytest.raises(ValueError, match=f"{name} belongs to another run, .*'evil:Edges' are not"):
             train(config, tmp_path / "run", resume=True)
     assert not (malicious / "ran").exists()
 
@@ -234,7 +234,7 @@ def test_resumed_runs_never_mix(config, tmp_path, finished):
         (folder / "result.json").unlink()
     register_edges("ahead", ahead(2), replace=True)
     assert run_folder(config, splits, tmp_path) != folder
-    with pytest.raises(ValueError, match="is of another run, which cannot be resumed: .*own edges: .*Ahead"):
+    with pytest.raises(ValueError, match="to another run, which cannot be resumed: .*own edges: .*Ahead"):
         train(config, folder, splits=splits, resume=True)
     register_edges("ahead", ahead(1), replace=True)
     assert train(config, folder, splits=splits, resume=True)["own_edges"] == config.own_edges()

@@ -19,7 +19,7 @@ from rich.console import Console
 from torch.utils.data import BatchSampler, DataLoader, DistributedSampler, RandomSampler, SequentialSampler
 
 from graphdep.training import TrainConfig, ablation, load_splits, train
-from graphdep.training.build import Parts
+from graphdep.training.build import BuildInputs
 from graphdep.training.checkpoint import read_checkpoint
 from graphdep.training.family import build_task
 from graphdep.training.learning_task import example_numbers, gather_rows
@@ -288,7 +288,7 @@ def test_only_an_order_that_stays_gives_numbers():
 def test_a_task_is_tested_as_it_is_evaluated(tiny):
     config = TrainConfig.of("dt", task="sick-e", **tiny)
     splits = load_splits(config)
-    task = build_task(config, Parts(len(splits.vocab), len(splits.relations)))
+    task = build_task(config, BuildInputs(len(splits.vocab), len(splits.relations)))
     with quiet():
         trainer, loader = make_trainer(config), splits.loader("test", config)
         outputs = [torch.cat(parts) for parts in zip(*trainer.predict(task, loader))]

@@ -30,7 +30,7 @@ from graphdep.training import TrainConfig, checkpoint, load_splits, read_checkpo
 from graphdep.training.checkpoint import RunCheckpoint
 from graphdep.training.config import RUN_FILE, RUN_HEAD, read_run
 from graphdep.training.evaluation import PREDICTIONS, read_predictions
-from graphdep.training.run import alone_in
+from graphdep.training.run import folder_lock
 from graphdep.training.trainer import METRICS, STEPS, MetricsFile, read_metrics, write_metrics
 from tests.kit.runs import evaluate_own
 from tests.kit.tiny_corpora import write_tiny_glue
@@ -61,7 +61,7 @@ def whole(config, tmp_path_factory) -> Path:
     """The folder of a run that nothing has interrupted, with its ``last.ckpt``."""
     folder = tmp_path_factory.mktemp("whole")
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(run, "_goes_on", lambda *given: True)
+        patched.setattr(run, "_can_continue", lambda *given: True)
         train(config, folder, log_every=2)
     return folder
 
@@ -219,7 +219,7 @@ def test_the_last_checkpoint_stays_where_more_epochs_go_on(
     assert train(short, tmp_path, resume=True)["epochs"] == 3
     if not settings:
         assert train(short.replace(max_epochs=4), tmp_path, resume=True)["epochs"] == 4
-        assert ("no last.ckpt to go on from" in caplog.text) != there
+        assert ("no last.ckpt to resume from" in caplog.text) != there
         assert (tmp_path / "previous").exists() != there
 
 
@@ -395,9 +395,9 @@ def test_outputs_that_are_not_finite_are_never_the_best(tmp_path, short, monkeyp
 
 
 def test_one_process_at_a_time_trains_in_a_folder(tmp_path, short, monkeypatch):
-    with alone_in(tmp_path), pytest.raises(ValueError, match="another process trains in this folder"):
+    with folder_lock(tmp_path), pytest.raises(ValueError, match="another process trains in this folder"):
         train(short, tmp_path)
-    with alone_in(tmp_path):  # which is free again
+    with folder_lock(tmp_path):  # which is free again
         pass
     (tmp_path / "file").write_text("")
     monkeypatch.setattr(run, "_train", lambda *args: pytest.fail("trained"))
@@ -409,9 +409,9 @@ def test_a_killed_process_leaves_no_lock(tmp_path):
     code = "import os, sys; from filelock import FileLock; FileLock(sys.argv[1]).acquire(); os._exit(9)"
     subprocess.run([sys.executable, "-c", code, str(tmp_path / ".lock")], check=False)
     assert (tmp_path / ".lock").exists()
-    with alone_in(tmp_path):
-        assert run.is_taken(tmp_path)
-    assert not run.is_taken(tmp_path)
+    with folder_lock(tmp_path):
+        assert run.is_locked(tmp_path)
+    assert not run.is_locked(tmp_path)
 
 
 def test_a_lock_that_is_a_link_is_refused_and_its_target_kept(tmp_path):
@@ -419,7 +419,7 @@ def test_a_lock_that_is_a_link_is_refused_and_its_target_kept(tmp_path):
     target.write_text("precious")
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / ".lock").symlink_to(target)
-    with pytest.raises(ValueError, match="is a link, not the lock of a run"), alone_in(tmp_path / "run"):
+    with pytest.raises(ValueError, match="is a link, not the lock of a run"), folder_lock(tmp_path / "run"):
         pass
     assert target.read_text() == "precious"
 
@@ -515,7 +515,7 @@ def test_word_vectors_are_rebuilt_with_the_checkpoint_and_those_of_all_splits_ma
     (tmp_path / "glove.txt").unlink()  # the checkpoint has its words
     again = evaluate_own(result["checkpoint"], "test")["metrics"]
     assert again["test_accuracy"] == result["metrics"]["test_accuracy"]
-    with pytest.raises(ValueError, match="'vocab_from' cannot be 'vectors': there is no file of 'vectors'"):
+    with pytest.raises(ValueError, match="'vocab_from' cannot be 'vectors' without a file of 'vectors'"):
         short.replace(vocab_from="vectors", vectors=None)
 
 
@@ -628,8 +628,8 @@ def test_resuming_without_a_last_checkpoint_does_not_cost_the_best_one(copied, c
     train(config.replace(max_epochs=5) if len(left) > 1 else config.replace(lr=0.5), copied, resume=True)
     assert (copied / "previous" / "best.ckpt").read_bytes() == best
     assert (copied / "best.ckpt").read_bytes() != best
-    why = " (a finished run keeps it only where its last epoch was the best)" if len(left) > 1 else ""
-    assert f"no last.ckpt to go on from, a new run starts{why}; set aside in previous: " in caplog.text
+    why = " (a finished run keeps it only if its last epoch was the best)" if len(left) > 1 else ""
+    assert f"no last.ckpt to resume from, a new run starts{why}; moved to previous: " in caplog.text
     assert all(name in caplog.text for name in left)
 
 

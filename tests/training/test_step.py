@@ -40,7 +40,7 @@ def test_an_epoch_knows_its_first_loss_that_is_not_finite(bad):
         task.losses.add("train_loss", torch.tensor(loss), 2)
         task.losses.watch("train_loss")
     with pytest.raises(TrainingError, match="the loss was not finite in epoch 5, batch 3: try a smaller"):
-        task._tell_losses()
+        task._log_losses()
     task.losses.reset()
     assert task.losses.finite == 0
 
@@ -134,7 +134,7 @@ def test_an_epoch_that_is_cut_short_has_a_loss_of_its_own(tmp_path):
     assert epochs[1]["train_loss"] == steps[2]["train_loss"]
 
 
-def test_an_epoch_of_one_batch_goes_on(tmp_path):
+def test_an_epoch_of_one_batch_runs(tmp_path):
     config = config_of(batch_size=8)
     for folder, epochs in (("whole", (2,)), ("part", (1, 2))):
         for most in epochs:

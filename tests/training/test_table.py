@@ -245,8 +245,8 @@ def test_rows_settings_and_what_is_of_the_table(tmp_path):
     ("text", "message"),
     [
         ("rows: dt", "'rows' must be a list"),
-        ("rows: [{lr: 1}]", "a row is the name of a model, or settings with a 'model'"),
-        ("rows: [dt, dt]", "two rows are called 'dt'"),
+        ("rows: [{lr: 1}]", "a row must be the name of a model, or settings with 'model'"),
+        ("rows: [dt, dt]", "two rows are named 'dt'"),
         ("rows: [{model: dt, learning_rate: 1}]", "did you mean 'lr'"),
         ("seeds: many", "'seeds' must be int"),
         ("sedes: 1", "no setting 'sedes'"),
@@ -272,12 +272,12 @@ def test_a_table_of_rows_of_one_s_own(tmp_path, tiny):
     assert len(list((tmp_path / "rows").glob("*/run.yaml"))) >= 2
     for wrong, message in (
         ({"a": {"lr": 1}}, "row 'a' has no 'model'"),
-        ({"a": {"model": "dt"}, "b": {"model": "dt"}}, "row 'b' is the row 'a' once more"),
-        ({"a": {"model": "dt", "seed": 1}}, "row 'a': 'seed' is the same for all rows"),
+        ({"a": {"model": "dt"}, "b": {"model": "dt"}}, "row 'b' has the same settings as row 'a'"),
+        ({"a": {"model": "dt", "seed": 1}}, "row 'a': 'seed' cannot differ between rows"),
     ):
         with pytest.raises(ValueError, match=message):
             ablate(task, [], [0], tmp_path, rows=wrong, settings=shared)
-    with pytest.raises(ValueError, match="'rows' name their models"):
+    with pytest.raises(ValueError, match="'rows' replace 'models' and 'edges'"):
         ablate(task, ["dt"], [0], tmp_path, rows=rows, settings=shared)
 
 

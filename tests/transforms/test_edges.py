@@ -50,17 +50,21 @@ def ways(pairs, forth: bool, back: bool):
 
 def ancestors(edges, slow):
     down = {(above, word) for word in slow.tree for above in nx.ancestors(slow.tree, word)}
-    return slow.spread(ways(down, edges.towards != "ancestor", edges.towards != "descendant"), edges.pieces)
+    return slow.piece_pairs(
+        ways(down, edges.towards != "ancestor", edges.towards != "descendant"), edges.pieces
+    )
 
 
 def dependencies(edges, slow):
     down = {*slow.tree.edges}
-    return slow.spread(ways(down, edges.towards != "governor", edges.towards != "dependent"), edges.pieces)
+    return slow.piece_pairs(
+        ways(down, edges.towards != "governor", edges.towards != "dependent"), edges.pieces
+    )
 
 
 def depths(edges, slow):
     depth = slow.depth
-    return slow.spread(
+    return slow.piece_pairs(
         {(s, t) for s in slow.tree for t in slow.tree if depth[s] + depth[t] <= edges.max_sum}, edges.pieces
     )
 
@@ -68,7 +72,7 @@ def depths(edges, slow):
 def distances(edges, slow):
     lengths = dict(nx.all_pairs_shortest_path_length(slow.tree.to_undirected()))
     words = {(s, t) for s in lengths for t in lengths[s] if lengths[s][t] <= edges.max_distance}
-    return slow.spread(words | {(i, i) for i in range(slow.size)}, edges.pieces)
+    return slow.piece_pairs(words | {(i, i) for i in range(slow.size)}, edges.pieces)
 
 
 def complete(edges, slow):
@@ -109,7 +113,7 @@ def relations(edges, slow):
     for node, arc in zip(slow.data.arc_node_index.tolist(), slow.data.arc_index.t().tolist()):
         up = {(word, node) for word in arc}
         pairs |= ways(up, edges.direction in ("both", "to_relation"), edges.direction in ("both", "to_word"))
-    return slow.spread(pairs, edges.pieces)
+    return slow.piece_pairs(pairs, edges.pieces)
 
 
 def links(_, slow):
@@ -123,7 +127,7 @@ def span_paths(edges, slow):
     if edges.pairs == "arcs":
         pairs &= ways({*slow.tree.edges}, True, True)
     own = loops(SelfLoops(pieces=edges.pieces), slow) if edges.loops else set()
-    return slow.spread(pairs, edges.pieces) | own
+    return slow.piece_pairs(pairs, edges.pieces) | own
 
 
 def path_words(slow, distance: int) -> set[int]:

@@ -59,7 +59,7 @@ def test_pieces_need_not_stand_together():
     zeros = torch.zeros_like(word)
     nodes = Nodes(Data(node_type=zeros, word=word, utterance=zeros))
     assert nodes.first.tolist() == [0, 1, 2, 0, 1, 5]
-    source, target, pair = nodes.spread(torch.tensor([0, 2]), torch.tensor([1, 5]), "all")
+    source, target, pair = nodes.piece_pairs(torch.tensor([0, 2]), torch.tensor([1, 5]), "all")
     assert set(zip(source.tolist(), target.tolist(), pair.tolist())) == {
         *((s, t, 0) for s in (0, 3) for t in (1, 4)),
         (2, 5, 1),

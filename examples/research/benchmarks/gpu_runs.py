@@ -123,13 +123,13 @@ def loader(bench: Bench) -> dict[str, Any]:
     """
     from graphdep.nn.graphed_step import Graphed
     from graphdep.training import TrainConfig, load_splits
-    from graphdep.training.build import Parts
+    from graphdep.training.build import BuildInputs
     from graphdep.training.family import build_task
     from graphdep.training.filling import task_filler
 
     config = TrainConfig.of(**settings(bench, "dailydialog"))
     splits, found = load_splits(config), {}
-    parts = Parts(len(splits.vocab), len(splits.relations))
+    parts = BuildInputs(len(splits.vocab), len(splits.relations))
     task, steps = build_task(config, parts).to(bench.device), 2 if bench.tiny else 300
     task.filler = task_filler(task, splits, config)
     flatten = task.flattener(bench.device, training=True)

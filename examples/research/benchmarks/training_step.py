@@ -34,7 +34,7 @@ from graphdep.io import atomic_path
 from graphdep.nn.attention import AttentionLayout
 from graphdep.nn.graphed_step import TrainingStep
 from graphdep.training import TrainConfig
-from graphdep.training.build import Parts, load_pretrained, make_optimizer, settled
+from graphdep.training.build import BuildInputs, load_pretrained, make_optimizer, resolve_precision
 from graphdep.training.family import build_task, load_splits
 from graphdep.training.learning_task import LearningTask
 from graphdep.training.losses import LossSums
@@ -127,7 +127,7 @@ def measure(config: TrainConfig, steps: int) -> dict[str, float]:
     labels = splits.labels()
     sizes = len(splits.vocab), len(splits.relations)
     num_classes = None if labels is None else len(labels)
-    task = build_task(config, Parts(*sizes, None, pretrained, num_classes, labels)).train()
+    task = build_task(config, BuildInputs(*sizes, None, pretrained, num_classes, labels)).train()
     task.begin(config)
     clock, seen = Clock(), 0
 
@@ -184,7 +184,7 @@ def config_of(name: str, args: argparse.Namespace) -> TrainConfig:
     settings |= {"root": str(args.root / name), "parser": args.parser, "limit_train": args.limit}
     settings |= {"batch_size": args.batch_size, "precision": args.precision, "max_epochs": 1}
     settings |= {"accelerator": "cpu", **parse_settings(args.set, settings["task"])}
-    return settled(TrainConfig.of(settings.pop("model", name), **settings))
+    return resolve_precision(TrainConfig.of(settings.pop("model", name), **settings))
 
 
 def main(argv: list[str] | None = None) -> None:

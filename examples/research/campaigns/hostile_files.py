@@ -313,7 +313,7 @@ def pickle_as_the_weights_of_an_encoder(place: Place) -> None:
 
 
 def a_lock_that_is_a_link(place: Place) -> None:
-    from graphdep.training.run import alone_in
+    from graphdep.training.run import folder_lock
 
     precious = place.folder.parent / "precious.txt"
     precious.write_text("precious")
@@ -321,7 +321,7 @@ def a_lock_that_is_a_link(place: Place) -> None:
     run.mkdir()
     (run / ".lock").symlink_to(precious)
     try:
-        with alone_in(run):
+        with folder_lock(run):
             raise AssertionError("a link is a lock")
     finally:
         assert precious.read_text() == "precious"

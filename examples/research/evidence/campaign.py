@@ -214,12 +214,12 @@ class Campaign:
 
     def running(self) -> Counter[tuple[str, str]]:
         """How many runs somebody is at, by the names of design and table."""
-        from graphdep.training.run import is_taken
+        from graphdep.training.run import is_locked
 
         return Counter(
             (design.name, table.name)
             for design, table, key in self.left()
-            if is_taken(self.folder(design, key))
+            if is_locked(self.folder(design, key))
         )
 
     def folder(self, design: Design, key: RunKey) -> Path:

@@ -65,7 +65,7 @@ from graphdep.vocab.vocab import UNK_ID, Tokens, Vocab
 T = TypeVar("T")
 
 
-def spread(read: Callable[[], Iterable[Pool]], limit: int) -> Iterator[Pool]:
+def spread_pools(read: Callable[[], Iterable[Pool]], limit: int) -> Iterator[Pool]:
     r"""Evenly spread pools, so that a split is not represented by one part, such as its oldest logs.
 
     Of :math:`T` pools, these are the :math:`n` pools whose number :math:`j`, from 0, satisfies
@@ -482,7 +482,7 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
         def read() -> Iterable[Pool]:
             return self.read(Path(self.raw_dir), split)
 
-        for pool in read() if limit is None else spread(read, limit):
+        for pool in read() if limit is None else spread_pools(read, limit):
             last = pool.context[-self.max_turns :] if self.max_turns else pool.context
             yield Pool(last, pool.candidates, pool.labels, pool.counts)
 

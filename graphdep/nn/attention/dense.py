@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from graphdep.io.limits import check_shape, check_share
-from graphdep.nn.attention.layout import AttentionLayout, Moves, PaddedBlocks
+from graphdep.nn.attention.layout import AttentionLayout, PaddedBlocks, TensorContainer
 from graphdep.nn.dropout import scaled_mask
 
 
@@ -253,7 +253,7 @@ class Block:
     mask: Tensor | None
 
 
-class PackedLayout(Moves):
+class PackedLayout(TensorContainer):
     """The padded blocks of two packed batches, prepared once for all layers.
 
     Examples of similar length share a block. On a GPU all do: to compute padding takes less time there than

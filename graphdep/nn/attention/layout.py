@@ -506,7 +506,7 @@ class AttentionLayout:
         """A copy on a device, with everything computed so far."""
         if device is None or torch.device(device) == self.edge_index.device:
             return self
-        return self._moved(lambda x: x.to(device, non_blocking=non_blocking))
+        return self._apply(lambda x: x.to(device, non_blocking=non_blocking))
 
     def cpu(self) -> AttentionLayout:
         return self.to("cpu")
@@ -516,12 +516,12 @@ class AttentionLayout:
 
     def pin_memory(self) -> AttentionLayout:
         """A copy in pinned memory, for asynchronous copies to a GPU."""
-        return self._moved(lambda x: x.pin_memory())
+        return self._apply(lambda x: x.pin_memory())
 
     def clone(self) -> AttentionLayout:
-        return self._moved(lambda x: x.clone())
+        return self._apply(lambda x: x.clone())
 
-    def _moved(self, how: Callable[[Tensor], Tensor]) -> AttentionLayout:
+    def _apply(self, how: Callable[[Tensor], Tensor]) -> AttentionLayout:
         new = object.__new__(type(self))
         values = {name: x for name, x in vars(self).items() if name not in _STAYS}
         if self.clique is not None:
@@ -595,20 +595,20 @@ class AttentionLayout:
         )
 
 
-class Moves:
+class TensorContainer:
     """Base class of objects that move with a batch: their attributes are tensors, layouts, numbers, such
     objects, or tuples and lists of these.
     """
 
     def to(self, device: torch.device | str, non_blocking: bool = False) -> Self:
         """A copy on a device."""
-        return self.moved(lambda x: x.to(device, non_blocking=non_blocking))
+        return self.apply(lambda x: x.to(device, non_blocking=non_blocking))
 
     def pin_memory(self) -> Self:
         """A copy in pinned memory, for asynchronous copies to a GPU."""
-        return self.moved(lambda x: x.pin_memory())
+        return self.apply(lambda x: x.pin_memory())
 
-    def moved(self, how: Callable[[Tensor], Tensor]) -> Self:
+    def apply(self, how: Callable[[Tensor], Tensor]) -> Self:
         """A copy with ``how`` applied to each tensor in it, in a fixed order."""
         new = copy.copy(self)
         vars(new).update({name: _move(value, how) for name, value in vars(self).items()})
@@ -618,9 +618,9 @@ class Moves:
 def _move(value: Any, how: Callable[[Tensor], Tensor]) -> Any:
     """A copy with ``how`` applied to each tensor in it."""
     if isinstance(value, AttentionLayout):
-        return value._moved(how)
-    if isinstance(value, Moves):
-        return value.moved(how)
+        return value._apply(how)
+    if isinstance(value, TensorContainer):
+        return value.apply(how)
     if isinstance(value, (tuple, list)):
         parts = [_move(part, how) for part in value]
         return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from graphdep.nn.attention.layout import Moves
+from graphdep.nn.attention.layout import TensorContainer
 from graphdep.nn.conv.attention_conv import check_options, conv_repr
 
 
@@ -160,7 +160,7 @@ class ConstituentConv(nn.Module):
         return conv_repr(self, {"dropout": 0.0, "renormalize": False})
 
 
-class Padding(Moves):
+class Padding(TensorContainer):
     """The padded position of each node when examples are padded to the longest.
 
     Args:

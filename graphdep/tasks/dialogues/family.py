@@ -1,4 +1,4 @@
-"""The family of tasks on dialogues."""
+"""The task family of dialogues."""
 
 from __future__ import annotations
 

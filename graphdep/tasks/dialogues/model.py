@@ -1,4 +1,4 @@
-"""From settings to models of responses, and how they learn."""
+"""The task of response generation and its models."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from graphdep.sentence.sentence import Sentence, truncate
 from graphdep.tasks.dialogues.settings import DialogueConfig, responses_name
 from graphdep.training.build import (
     ATTENTION,
-    Parts,
+    BuildInputs,
     attention_of,
     embed_nodes,
     make_optimizer,
@@ -48,24 +48,23 @@ from graphdep.vocab.relations import RelationVocab
 from graphdep.vocab.vocab import EOU, Vocab, detokenize
 
 _SHOWN = 3
-check_extra("response generation", "dialogue")  # here, and not after the first epoch
-TITLE = "each word of it looks most at (decoder, last layer, mean of its heads)"
+check_extra("response generation", "dialogue")  # now, rather than after the first epoch
+TITLE = "each word attends most to (decoder, last layer, mean of its heads)"
 
 
 @torch.no_grad()
-def looked_at(
+def attended_context(
     model: DialogueModel, state: Any, batch: Data, trees: Sequence[Sentence], response: Hypothesis
 ) -> list[Answer]:
-    """The words of the context, or its turns, that each word of a response attends to most, with the weights
-    of the decoder's last layer, the mean of its heads; nothing where the decoder has no attention of this
-    kind, or the model says nothing.
+    """The words or turns of the context that each word of a response attends to most, by the mean over the
+    heads of the decoder's last layer; empty if the decoder has no such attention, or for an empty response.
 
     Args:
-        model: A model of dialogues, in evaluation mode.
-        state: What its checkpoint knows beside the weights.
+        model: The model, in evaluation mode.
+        state: The state of its checkpoint.
         batch: One context with its edges.
         trees: The trees of its turns.
-        response: What the model says.
+        response: The model's response.
     """
     if not isinstance(model.decoder, TransformerDecoder) or not response.ids:
         return []
@@ -86,7 +85,7 @@ def looked_at(
 
 
 def _with_turns(nodes: WordNodes) -> list[str]:
-    """The names, with the number of the turn where several nodes have the same one."""
+    """The names of nodes, with the number of the turn if a name is not unique."""
     several = {name for name, count in Counter(nodes.names).items() if count > 1}
     pairs = zip(nodes.names, nodes.utterance)
     return [f"{name} (turn {turn + 1})" if name in several else name for name, turn in pairs]
@@ -102,7 +101,7 @@ def _most(weights: Tensor, names: Sequence[str]) -> str:
 def build_dialogue_model(
     config: DialogueConfig, num_words: int, num_relations: int, vectors: Tensor | None = None
 ) -> M.DialogueModel:
-    """Encoder and decoder, not trained."""
+    """A new encoder and decoder."""
     encoder = build_context_encoder(config, num_words, num_relations, vectors)
     recurrent = {"hred": M.HREDDecoder, "hran": M.HRANDecoder}
     if config.encoder in recurrent:
@@ -121,7 +120,7 @@ def build_dialogue_model(
 def build_context_encoder(
     config: DialogueConfig, num_words: int, num_relations: int, vectors: Tensor | None = None
 ) -> M.ContextEncoder:
-    """The encoder alone, not trained."""
+    """A new encoder."""
     common: dict[str, Any] = {"hidden_channels": config.hidden_channels, "vectors": vectors}
     if config.encoder in ("hred", "hran"):
         kind = M.HREDEncoder if config.encoder == "hred" else M.HRANEncoder
@@ -162,16 +161,15 @@ def _sizes(config: DialogueConfig) -> dict[str, Any]:
 
 
 class DialogueTask(LearningTask):
-    r"""Learns to give the response of a dialogue's context.
+    r"""Learns to generate the response to the context of a dialogue.
 
-    The loss is the mean negative log-likelihood of a batch's target tokens, the end symbol among them, plus
-    the encoder's own objectives. Scores are perplexities over a split, without dropout.
+    The loss is the mean negative log-likelihood of the target tokens of a batch, including the end symbol,
+    plus the objectives of the encoder. Scores are perplexities over a split, without dropout.
 
     Args:
-        model: Gives the losses of target tokens: ``model.token_losses(batch)``.
-        edges: Transform that builds the batch's edges, the tree control included.
-        optimizer: As in :class:`LearningTask`.
-        **options: Likewise.
+        model: The model; ``model.token_losses(batch)`` gives the losses of target tokens.
+        edges: Transform that builds the edges of a batch, including the tree control.
+        optimizer, **options: See :class:`LearningTask`.
 
     Example:
         >>> from graphdep.nn.models import DialogueModel, HREDDecoder, HREDEncoder
@@ -187,7 +185,7 @@ class DialogueTask(LearningTask):
     model: DialogueModel
 
     @classmethod
-    def build(cls, config: DialogueConfig, parts: Parts) -> Self:
+    def build(cls, config: DialogueConfig, parts: BuildInputs) -> Self:
         model = build_dialogue_model(config, parts.num_words, parts.num_relations, parts.vectors)
         return cls(model, cls.make_edges(config), make_optimizer(config), **training_options(config))
 
@@ -201,13 +199,13 @@ class DialogueTask(LearningTask):
         if not errors:
             return [edges]
         if not isinstance(edges, EdgeConstructor) or CLIQUES in carried(edges):
-            raise ValueError(f"'parse_errors' needs edges that are a plain set of pairs (got edges={name!r})")
+            raise ValueError(f"'parse_errors' needs edges that are explicit pairs (got edges={name!r})")
         return [RewiredEdges(edges, errors, config.seed)]
 
     @classmethod
     def reads(cls, config: DialogueConfig) -> frozenset[str]:
         reads = ATTENTION[config.encoder].reads
-        return reads | {ROOT} if config.encoder == "dialogbert" else reads  # there ROOT is its utterance
+        return reads | {ROOT} if config.encoder == "dialogbert" else reads  # ROOT represents an utterance
 
     @property
     def counts_fillers(self) -> bool:
@@ -222,12 +220,12 @@ class DialogueTask(LearningTask):
         return torch.stack([value.float() for value in losses.values()]).sum()
 
     def items(self, batch: Batch) -> float:
-        """Tokens of responses; further losses, which are means over other things, are weighed alike."""
+        """Number of tokens of responses, also used as weight of the other losses."""
         return batch.target_ids.numel()
 
     def outputs(self, batch: Batch) -> Outputs:
-        """Per response: negative log-likelihood of all its tokens, that of its end symbol, its tokens, and
-        the number of its dialogue.
+        """Per response: negative log-likelihoods of all tokens and of the end symbol, number of tokens, and
+        number of the dialogue.
         """
         ptr = target_bounds(batch)
         losses = self.model.token_losses(batch).double()
@@ -244,7 +242,7 @@ class DialogueTask(LearningTask):
         }
 
     def compared(self, outputs: Outputs) -> tuple[np.ndarray, np.ndarray]:
-        """Numbers of tokens and the negative log-likelihoods of the responses."""
+        """Numbers of tokens and negative log-likelihoods of the responses."""
         losses, _, tokens, _ = outputs
         return tokens.numpy(), losses.double().numpy()
 
@@ -263,7 +261,7 @@ class DialogueTask(LearningTask):
     def example(
         self, config: DialogueConfig, vocab: Vocab, relations: RelationVocab, texts: list[str], parser: Parser
     ) -> tuple[Data, list[Sentence]]:
-        """The last turns of a context, as far as the model reads them."""
+        """The last ``max_turns`` turns of a context, each cut to ``max_words``."""
         trees, _ = parse_joined(parser, texts[-config.max_turns :], roots=config.roots)
         trees = [truncate(tree, config.max_words) for tree in graphs_of(trees, config)]
         return self.encoded(trees, config, vocab, relations), trees
@@ -271,21 +269,21 @@ class DialogueTask(LearningTask):
     def encoded(
         self, trees: list[Sentence], config: DialogueConfig, vocab: Vocab, relations: RelationVocab
     ) -> Data:
-        """The turns of a context as the model reads them."""
+        """The model's input for the turns of a context."""
         read: dict[str, Any] = {"arcs": config.arcs, "phrases": config.reads_constituents}
         return join_utterances([utterance_data(tree, vocab, relations, **read) for tree in trees])
 
     def answers(self, state: Any, batch: Data, trees: Sequence[Sentence]) -> list[Answer]:
-        """What the model responds with, decoded as in its settings, and what of the context it looks at."""
+        """The response, decoded by the settings of the run, and the context that it attends to."""
         config = cast(DialogueConfig, state.config)
         [found] = self.model.generate(cast(Batch, batch), config.decoding())
         texts = [detokenize(state.vocab.words_of(one.ids), truecase=config.lower) for one in found]
         said = Answer("texts", "response", tuple((text or "(nothing)", None) for text in texts))
-        return [said, *looked_at(self.model, state, batch, trees, found[0])]
+        return [said, *attended_context(self.model, state, batch, trees, found[0])]
 
 
 def unigram_floor(splits: Splits, split: str) -> dict[str, float]:
-    """Perplexities of a model that knows how often a word occurs in responses, and nothing else."""
+    """Perplexities of a unigram model of responses."""
     train, target = (_target_ids(splits, name) for name in ("train", split))
     losses = unigram_losses(train, target, len(splits.vocab))
     words = target != splits.vocab[EOU]
@@ -304,17 +302,17 @@ def _target_ids(splits: Splits, split: str) -> np.ndarray:
 def score_responses(
     task: DialogueTask, splits: Splits, split: str, config: DialogueConfig, folder: Path | None = None
 ) -> SplitScores:
-    """Responds to a split and scores the responses against the references.
+    """Generates responses to a split and scores them against the references.
 
-    The floor of BLEU is that of the split's references, shuffled, or of a constant response of the most
-    frequent words, whichever is higher; the references themselves are scored, too.
+    The floor of BLEU is the higher score of shuffled references and of a constant response of the most
+    frequent words. The references are also scored.
 
     Args:
         task: The trained task.
         splits: The data.
-        split: Which.
-        config: How to decode, and how many responses.
-        folder: Gets the responses. (default: :obj:`None`)
+        split: Name of the split.
+        config: The settings of decoding and the number of responses.
+        folder: Folder to write the responses to. (default: :obj:`None`)
     """
     dataset = splits[split]
     assert isinstance(dataset, DialogueDataset)
@@ -327,10 +325,10 @@ def score_responses(
         _write(folder / responses_name(split), dataset, chosen, hypotheses, config)
     length = round(sum(map(len, references)) / len(references))
     constant = frequent_words(splits, length, config)
-    if len(references) < 2:  # which cannot be shuffled
+    if len(references) < 2:  # a single reference cannot be shuffled
         return SplitScores(_of(split, generation_metrics(hypotheses, references)))
     floors = generation_floors(references, seed=0, constant=constant)
-    # BLEU alone: the diversity of human responses is no floor.
+    # Only for BLEU: the diversity of human responses is not a floor.
     no_skill = {
         name: max(floors["shuffled"][name], floors["constant"][name])
         for name in floors["shuffled"]
@@ -355,7 +353,7 @@ def frequent_words(splits: Splits, number: int, config: DialogueConfig) -> list[
 def respond(
     task: DialogueTask, dataset: DialogueDataset, chosen: list[int], config: DialogueConfig
 ) -> list[list[str]]:
-    """The words of the best response to each of these examples."""
+    """The words of the best response to each of the chosen examples."""
     device, words = next(task.parameters()).device, []
     loader = DataLoader(dataset[chosen], config.batch_size, follow_batch=["target_ids"])
     for batch in loader:
@@ -365,13 +363,13 @@ def respond(
 
 
 def responses_of(dataset: DialogueDataset, chosen: Iterable[int], config: DialogueConfig) -> list[list[str]]:
-    """The words of the references of examples, in the case in which the model could have said them."""
+    """The words of the references of examples, in lower case if the model's words are."""
     words = (dataset.response(i) for i in chosen)
     return [[word.lower() for word in response] if config.lower else response for response in words]
 
 
 def read_responses(path: Path) -> list[dict[str, Any]]:
-    """The lines of a file of responses: ``context``, ``response``, ``reference``."""
+    """Reads a file of responses: ``context``, ``response``, ``reference`` per line."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
 
 

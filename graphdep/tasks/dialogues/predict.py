@@ -1,4 +1,4 @@
-"""Dialogues in, responses out: a trained model as a function."""
+"""Responses of a trained model."""
 
 from __future__ import annotations
 
@@ -26,40 +26,37 @@ _PROGRESS_FROM = 64
 
 
 class Responder(CheckpointModel):
-    """Responses of a trained model to dialogues.
+    """Generates responses to dialogues with a trained model.
 
-    Texts are parsed on the way, each different one once; trees of yours are read as they are. As in training,
-    the model reads the last turns of a context and the first words of each turn; the checkpoint knows how
-    many. A response depends on its context alone, not on the others that it is asked with, and neither do
-    draws: they come from the seed and the words of the context.
+    Distinct texts are parsed once; given trees are used unchanged. As in training, the model reads the last
+    ``max_turns`` turns of a context and the first ``max_words`` words of each turn. A response depends only
+    on its context and the seed, not on other contexts in the call.
 
-    A text that the parser fails on has a chain for a tree: :attr:`parser_failures` counts those of the last
-    call, and a warning is logged. :attr:`own_trees` counts the turns whose trees were given, and
-    :attr:`tree_counts` has how many of these were bad or converted. A word that training has not seen is
-    ``[UNK]``.
+    If the parser fails on a text, its tree is a chain and a warning is logged; :attr:`parser_failures` counts
+    these in the last call. :attr:`own_trees` counts the turns with given trees, :attr:`tree_counts` those
+    that were bad or converted. Unknown words are read as ``[UNK]``.
 
     Args:
         checkpoint: ``best.ckpt`` of a run on dialogues.
         parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser; :obj:`None` for the
-            checkpoint's if that is ``"bundled"``. The name of another one may stand for a file or a download,
-            which no checkpoint may ask for by itself: it has to be given here. (default: :obj:`None`)
-        batch_size: Contexts a batch at most; fewer where they are long. (default: :obj:`64`)
-        edges: The edges that it was trained with, or their name, where they are your own and not known by the
-            name in the checkpoint, which holds no code. (default: :obj:`None`)
-        device: Where the model runs; :obj:`None` for a GPU if there is one. (default: :obj:`None`)
-        progress: Show progress on stderr; :obj:`None` for it if there is some work to do.
+            checkpoint's if it is ``"bundled"``. Others, which may be a file or a download, must be given.
             (default: :obj:`None`)
-        cache: SQLite file that keeps the parses, so that none is made twice. (default: :obj:`None`)
-        max_words, truncate: Words of a turn at most (:class:`~graphdep.parsing.parser.WordLimit`), and
-            whether only the first ones of a longer turn are parsed, which else is an error; the model reads
-            those that its setting ``max_words`` counts. (default: :obj:`10_000`, :obj:`False`)
-        **decoding: Of :class:`~graphdep.decoding.DecodeConfig`, e.g. ``strategy="beam", num_return=3``.
-            (default: as in the checkpoint's settings)
+        batch_size: Largest number of contexts per batch; fewer if they are long. (default: :obj:`64`)
+        edges: The edges of the training, or their name, if they are your own and not registered under the
+            name in the checkpoint. (default: :obj:`None`)
+        device: Device of the model; :obj:`None` for a GPU if there is one. (default: :obj:`None`)
+        progress: Show progress on stderr; :obj:`None` for only if there is much work. (default:
+            :obj:`None`)
+        cache: SQLite file that keeps the parses. (default: :obj:`None`)
+        max_words, truncate: Longest turn in words, and whether longer turns are cut instead of an error
+            (:class:`~graphdep.parsing.parser.WordLimit`). (default: :obj:`10_000`, :obj:`False`)
+        **decoding: Arguments of :class:`~graphdep.decoding.DecodeConfig`, e.g. ``strategy="beam",
+            num_return=3``. (default: the checkpoint's settings)
 
     Raises:
         FileNotFoundError: If there is no such checkpoint.
-        ValueError: If the file is none, is of a task without responses, or was trained with a parser that has
-            to be given; or an argument is wrong.
+        ValueError: If it is not a checkpoint or its task has no responses, the parser must be given, or an
+            argument is invalid.
 
     Example:
         >>> from graphdep import Responder
@@ -101,15 +98,13 @@ class Responder(CheckpointModel):
         self.decoding = _decode_config(self.config, decoding)
 
     def respond(self, contexts: Sequence[Sequence[Any]]) -> list[list[str]]:
-        """The responses to contexts, each a list of turns: per context :obj:`num_return` texts, best first,
-        or in the order of the draws. A turn is what :class:`~graphdep.SequenceClassifier` takes as a single
-        text.
+        """Generates :obj:`num_return` responses to each context, best first, or in the order of sampling.
 
-        A text is empty where the model says nothing. There are fewer texts only where so many different
-        responses do not exist.
+        A context is a list of turns, each a single text of :class:`~graphdep.SequenceClassifier`. Empty
+        responses are empty texts. There may be fewer responses if no more distinct ones exist.
 
         Raises:
-            TypeError: If something is no list of lists of turns; the message has its position.
+            TypeError: If it is not a list of lists of turns; the message has the position.
             ValueError: If a context has no turn, a turn is blank, has half a character or more than
                 :obj:`max_words` words.
         """
@@ -119,7 +114,7 @@ class Responder(CheckpointModel):
         ]
 
     def hypotheses(self, contexts: Sequence[Sequence[Any]]) -> list[list[Hypothesis]]:
-        """As :meth:`respond`, the ids of words or pieces with their scores."""
+        """Like :meth:`respond`, but returns ids of words or pieces with their scores."""
         examples = self._examples(contexts)
         found: list[list[Hypothesis]] = [[] for _ in examples]
         much = len(examples) >= _PROGRESS_FROM
@@ -152,11 +147,11 @@ class Responder(CheckpointModel):
 
 
 def _decode_config(config: DialogueConfig, given: Mapping[str, Any]) -> DecodeConfig:
-    """How the run decodes, with other settings in place of some."""
+    """The decoding settings of the run, updated by the given ones."""
     known = [field.name for field in dataclasses.fields(DecodeConfig)]
     for name in given:
         if name not in known:
             raise ValueError(f"unknown argument {name!r}; those of decoding are {', '.join(known)}")
-    # Through the run's settings, since its width of the beam is for "beam" alone; then all of them as given.
+    # First through the run's settings, whose beams hold only for strategy="beam"; then all as given.
     of_run = {name: given[name] for name in given.keys() & config.marks.keys()}
     return dataclasses.replace(type(config)(**{**config.to_dict(), **of_run}).decoding(), **given)

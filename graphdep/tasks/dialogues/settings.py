@@ -1,4 +1,4 @@
-"""Tasks of response generation, their presets and settings."""
+"""Tasks, models and settings of response generation."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ COLUMNS: dict[str, tuple[str, ...]] = dict.fromkeys(
         *("test_bleu2_method7", "test_bleu2_method1", "test_dist2"),
     ),
 )
-"""The scores of a table, the one that the paper reports first."""
+"""The scores in tables, the paper's first."""
 
 
 def _transformer(summary: str, *, edges: str = "transformer", **overrides: object) -> ModelPreset:
@@ -81,7 +81,7 @@ def _dialogbert(summary: str, *, edges: str = "transformer-utterance", **overrid
     return ModelPreset(summary, edges, overrides={"encoder": "dialogbert", **overrides})
 
 
-# Three layers in all, as the Transformer has them: nearly as many parameters.
+# Three layers in total as in the Transformer, with nearly as many parameters.
 _SMALL: dict[str, Any] = {"num_layers": 2, "context_layers": 1}
 
 
@@ -91,19 +91,19 @@ def _recurrent(summary: str, encoder: str) -> ModelPreset:
 
 DIALOGUE_MODELS: dict[str, ModelPreset] = {
     # Table 1
-    "transformer": _transformer("no syntax: every word of the context sees every other"),
+    "transformer": _transformer("no syntax: all words of the context attend to each other"),
     "transformer-dra": _dra(
-        "Transformer+DRA: a word sees its dependents and itself, no positions of words or turns"
+        "Transformer+DRA: a word attends to its dependents and itself; no positions of words or turns"
     ),
     "dialogbert": _dialogbert("DialogBERT: words within an utterance, then utterances; three layers each"),
     "dialogbert-dra": _dialogbert(
-        "DialogBERT+DRA: its words see their dependents and have no positions; its turns have theirs",
+        "DialogBERT+DRA: words attend to their dependents, without positions; turns have positions",
         edges="dra",
         position_embedding=False,
     ),
     "recosa": _recurrent("ReCoSa: recurrent utterances, self-attention between them", "recosa"),
     "lisa": ModelPreset(
-        "LISA: one head of one layer sees the governor alone, which is given and not learnt",
+        "LISA: one head of one layer attends only to the given governor",
         "lisa-complete",
         overrides={"encoder": "lisa"},
     ),
@@ -113,7 +113,7 @@ DIALOGUE_MODELS: dict[str, ModelPreset] = {
         overrides={"encoder": "gate", "max_distance": 1},
     ),
     "constituent-transformer": ModelPreset(
-        "Tree Transformer: attention within constituents that it finds itself",
+        "Tree Transformer: attention within induced constituents",
         None,
         overrides={"encoder": "constituent"},
     ),
@@ -130,23 +130,23 @@ DIALOGUE_MODELS: dict[str, ModelPreset] = {
     ),
     # another paper's edges
     "transformer-dam": _transformer(
-        "DAM under a decoder: words of the context see one another, and a node for each arc, with its label",
+        "DAM as encoder: words of the context attend to each other and to a node per arc, with its label",
         edges="dam",
     ),
     # controls
     "transformer-utterance": _transformer(
-        "the Transformer with DRA's scope: every word of an utterance sees every other",
+        "the Transformer with DRA's scope: all words of an utterance attend to each other",
         edges="transformer-utterance",
     ),
     "transformer-nopos": _transformer("the Transformer without positions", position_embedding=False),
     # Table 3
-    "transformer-bpe": _transformer("the Transformer on subwords; perplexities are per piece", pieces=8000),
+    "transformer-bpe": _transformer("the Transformer on subwords; perplexities per piece", pieces=8000),
     "transformer-dra-pe": _dra("Transformer+DRA with positions", position_embedding=True),
-    "transformer-dra-bpe": _dra("Transformer+DRA on subwords; perplexities are per piece", pieces=8000),
-    "dialogbert-bpe": _dialogbert("DialogBERT on subwords; perplexities are per piece", pieces=8000),
+    "transformer-dra-bpe": _dra("Transformer+DRA on subwords; perplexities per piece", pieces=8000),
+    "dialogbert-bpe": _dialogbert("DialogBERT on subwords; perplexities per piece", pieces=8000),
     "dialogbert-dra-pe": _dialogbert("DialogBERT+DRA with positions", edges="dra"),
     # DialogBERT's objectives
-    "dialogbert-nug": _dialogbert("DialogBERT trained on the response alone", mur=False, duor=False),
+    "dialogbert-nug": _dialogbert("DialogBERT trained only on the response", mur=False, duor=False),
 }
 
 
@@ -211,7 +211,7 @@ _DRA_FIRST_TABLE_1: dict[str, _Rows] = {
         "dialogbert-dra": (33.386, 21.247, 8.687),
     },
 }
-_DRA_NOTE = "the paper does not say how it counts tokens, decodes, or computes BLEU-2 and Dist-2"
+_DRA_NOTE = "the paper does not say how tokens are counted, responses decoded, and BLEU-2 and Dist-2 computed"
 
 
 def _fractions(rows: _Rows) -> _Rows:
@@ -239,11 +239,11 @@ def _of_dra(task: str) -> tuple[Published, ...]:
         _DRA_FIRST_TABLE_1[task],
         {},
         "test",
-        note=f"{_DRA_NOTE}; nor whether Table 1 is of the test split, as its Figure 5 is",
+        note=f"{_DRA_NOTE}, nor whether Table 1 is on the test split, as Figure 5 is",
         settings={"warmup_steps": None},
     )
     parts = _of_dialogues(
-        task, f'"{_DRA}", Table 3', _DRA_TABLE_3, {}, note="it does not say how many subwords"
+        task, f'"{_DRA}", Table 3', _DRA_TABLE_3, {}, note="the paper does not give the number of subwords"
     )
     return (own, parts, first) if task == "dailydialog" else (own, first)
 
@@ -255,21 +255,20 @@ _OF_DATA = ("max_turns", "max_words", "lower", "pieces", "roots")
 
 
 class DialogueConfig(NodeConfig, kind="dialogue"):
-    """Settings of a run on dialogues; the defaults are those of "Modeling Compositionality with Dependency
-    Graph for Dialogue Generation" (DRA) where it gives them. It gives neither the size of the feed-forward
-    layers nor dropout, epochs, or how it decodes. ``graphdep settings --task dailydialog`` lists them.
+    """Settings of a run on dialogues. The defaults are those of "Modeling Compositionality with Dependency
+    Graph for Dialogue Generation" (DRA), if given; it gives no size of the feed-forward layers, dropout,
+    epochs and decoding. ``graphdep settings --task dailydialog`` lists them.
 
-    What else it leaves open, and is chosen here: the four turns are those of the context; words are looked up
-    in lower case; a response that is longer than ``max_words`` ends there; Transformer+DRA, which has no
-    positions, does not know the order of the turns either. In Eq. 2 the row of ROOT, which sees all words, is
-    the only row over more than one sentence: a word sees the dependents that the parser gives it, so that the
-    roots of a turn of several sentences stay roots (``roots="all"``).
+    Further choices that the paper leaves open: the four turns are those of the context; words are in lower
+    case; responses are cut after ``max_words``; Transformer+DRA, which has no positions, does not know the
+    order of turns. In Eq. 2 only ROOT attends across sentences, so the roots of a turn of several sentences
+    stay roots (``roots="all"``).
 
     Args:
-        **settings: Those of :class:`~graphdep.training.encoder_config.NodeConfig`, and of dialogues.
+        **settings: The settings of :class:`~graphdep.training.encoder_config.NodeConfig` and of dialogues.
 
     Raises:
-        ValueError: If a value has the wrong type or is outside its range; the message names key and value.
+        ValueError: If a value has the wrong type or is out of range; the message names key and value.
     """
 
     task: str = "dailydialog"
@@ -279,13 +278,11 @@ class DialogueConfig(NodeConfig, kind="dialogue"):
         "Encoder: transformer, lisa, gate or dialogbert over the edges; constituent, recosa, hred or hran.",
     )
     edges: str | None = "dra"
-    max_distance: int = setting(1, "GATE's delta: longest tree path between words that see one another.")
-    cross_nodes: bool = setting(
-        True, "The decoder attends to relation and phrase nodes, too, as to words.", defines=True
-    )
-    parse_errors: float = setting(0.0, "Share of DRA's pairs that are wrong.", defines=True, free=True)
+    max_distance: int = setting(1, "GATE's delta: longest tree path along which words attend.")
+    cross_nodes: bool = setting(True, "The decoder also attends to relation and phrase nodes.", defines=True)
+    parse_errors: float = setting(0.0, "Share of DRA's pairs made wrong.", defines=True, free=True)
     min_freq: int = setting(3, published=True)
-    seed: int = setting(0, free=True)  # responses are drawn by it, too
+    seed: int = setting(0, free=True)  # also used to sample responses
     max_epochs: int = 10
     patience: int | None = None
     batch_size: int = 40
@@ -302,46 +299,47 @@ class DialogueConfig(NodeConfig, kind="dialogue"):
     dropout: float = 0.1
     embedding_scale: bool = setting(
         False,
-        "Multiply word vectors by the root of hidden_channels, in context and response, in Transformers over "
-        "edges.",
+        "Multiply word vectors of context and response by sqrt(hidden_channels), in Transformers over edges.",
         published=True,
     )
     mur: bool = setting(True, "DialogBERT's masked utterance regression.", defines=True)
     duor: bool = setting(True, "DialogBERT's ranking of the utterances' order.", defines=True)
     roots: str = setting(
         "all",
-        "Roots of a turn of several sentences, which is one tree: all stay roots, or those after the first "
-        "hang on it as parataxis.",
+        "Roots of a turn of several sentences, which are one tree: all stay roots, or first, to which the "
+        "others are attached as parataxis.",
         choices=ROOTS,
         free=True,
     )
-    max_turns: int = setting(4, "Turns of a context at most.", published=True, free=True)
-    max_words: int = setting(50, "Words of an utterance at most.", published=True, free=True)
-    lower: bool = setting(True, "Look words up in lower case.")
-    pieces: int | None = setting(None, "Subwords to learn, in place of words; none for words.", defines=True)
+    max_turns: int = setting(4, "Largest number of turns in a context.", published=True, free=True)
+    max_words: int = setting(50, "Largest number of words in an utterance.", published=True, free=True)
+    lower: bool = setting(True, "Convert words to lower case.")
+    pieces: int | None = setting(None, "Number of subwords to learn; none for words.", defines=True)
     overlap: str = setting(
         "keep",
-        "Examples of val and test whose last turn and response occur in the training split: keep or drop.",
+        "Validation and test examples whose last turn and response occur in training: keep or drop.",
         choices=("keep", "drop"),
         published=True,
         free=True,
     )
     strategy: str = setting("greedy", "Decoding: greedy, beam or sample.", late=True)
-    beams: int = setting(4, "Decoding: hypotheses of beam search.", late=True)
-    max_length: int = setting(50, "Decoding: tokens of a response at most.", late=True)
-    min_length: int = setting(0, "Decoding: tokens of a response at least.", late=True)
+    beams: int = setting(4, "Decoding: number of beams.", late=True)
+    max_length: int = setting(50, "Decoding: longest response in tokens.", late=True)
+    min_length: int = setting(0, "Decoding: shortest response in tokens.", late=True)
     length_penalty: float = setting(
-        1.0, "Decoding: power of the length that scores of beam search are divided by.", late=True
+        1.0, "Decoding: exponent of the length by which scores of beam search are divided.", late=True
     )
-    top_k: int = setting(0, "Decoding: sample from so many best tokens; 0 for all.", late=True)
-    top_p: float = setting(1.0, "Decoding: sample from the best tokens of this probability.", late=True)
-    temperature: float = setting(1.0, "Decoding: divide scores by it before sampling.", late=True)
+    top_k: int = setting(0, "Decoding: sample from this many most probable tokens; 0 for all.", late=True)
+    top_p: float = setting(
+        1.0, "Decoding: sample from the most probable tokens with this total probability.", late=True
+    )
+    temperature: float = setting(1.0, "Decoding: divide logits by it before sampling.", late=True)
     no_repeat_ngram: int = setting(
-        0, "Decoding: no sequence of so many tokens occurs twice; 0 for no limit.", late=True
+        0, "Decoding: length of token sequences that must not be repeated; 0 for no limit.", late=True
     )
     limit_generate: int | None = setting(
         None,
-        "Respond to so many examples of a split, evenly spread; 0 for none, none for all.",
+        "Number of examples of a split to generate responses for, evenly spread; none for all.",
         late=True,
     )
 
@@ -356,23 +354,23 @@ class DialogueConfig(NodeConfig, kind="dialogue"):
         "hred": False,
         "hran": False,
     }
-    headed: ClassVar[tuple[str, ...]] = tuple(encoders)  # the decoder of the others may have heads as well
+    headed: ClassVar[tuple[str, ...]] = tuple(encoders)  # decoders have heads, too
 
     def check(self) -> None:
         super().check()
         if self.pieces is not None and self.vectors is not None:
-            raise ValueError(f"'vectors' are of words, not of 'pieces' (got {self.vectors!r}, {self.pieces})")
+            raise ValueError(f"'vectors' cannot be used with 'pieces' (got {self.vectors!r}, {self.pieces})")
         if self.edges is None and (self.trees != "parser" or self.parse_errors):
             raise ValueError(
-                f"encoder {self.encoder!r} reads no tree: 'trees' and 'parse_errors' would change nothing "
-                f"(got trees={self.trees!r}, parse_errors={self.parse_errors!r})"
+                f"encoder {self.encoder!r} does not read 'trees' and 'parse_errors' (got "
+                f"trees={self.trees!r}, parse_errors={self.parse_errors!r})"
             )
         self.decoding()
 
     def _readers(self) -> Iterator[tuple[tuple[str, ...], str, bool]]:
         yield from super()._readers()
         nodes = self.edges is not None and (self.edges in ADDING_NODES or is_own(self.edges))
-        reader = "edges dam, constituents or of your own, under a decoder that reads words"
+        reader = "edges dam, constituents or of your own, with a decoder that attends to words"
         yield ("cross_nodes",), reader, nodes and self.encoder != "dialogbert"
 
     def check_sources(self) -> None:
@@ -386,13 +384,13 @@ class DialogueConfig(NodeConfig, kind="dialogue"):
     def decoded(self) -> str:
         number = "all" if self.limit_generate is None else f"{self.limit_generate} evenly spread"
         return (
-            f"to {number} examples of a split (Dist falls as they become more); {self.decoding()}; "
-            f"references are cut after {self.max_words} words and keep their rare words; responses of one "
-            "dialogue are not independent, which p over examples takes them for"
+            f"to {number} examples of a split (Dist falls with their number); {self.decoding()}; references "
+            f"are cut after {self.max_words} words and keep rare words; p over examples assumes that the "
+            "responses in a dialogue are independent"
         )
 
     def decoding(self) -> DecodeConfig:
-        """How responses are made."""
+        """The decoding settings."""
         from graphdep.decoding.decoding import DecodeConfig
 
         names = ("strategy", "max_length", "min_length", "length_penalty", "top_k", "top_p", "temperature")

@@ -1,12 +1,10 @@
-"""The family of tasks on the words of sentences."""
+"""The task family of word labels."""
 
 from __future__ import annotations
 
 from graphdep.tasks.labels.settings import COLUMNS, TASKS, LabelConfig, OwnLabelConfig, ParsedLabelConfig
-from graphdep.training.family import StructureRows, TaskFamily
+from graphdep.training.family import LOOKUP, StructureRows, TaskFamily
 
-LOOKUP = "lookup"
-"""Ending of the names of the scores that looking up gets."""
 LABELS = TaskFamily(
     name="labels",
     tasks=TASKS,
@@ -19,14 +17,14 @@ LABELS = TaskFamily(
     ),
     unit_name="words",
     gives="labels of words",
-    predicted='of words, a .jsonl file with "words" and, where the model knows marks, a "mark", the labels '
-    'go into "labels"; of a .conllu file into the column that they were learned from',
+    predicted='for words, a .jsonl file with "words" and, if the model reads marks, "mark", labels are '
+    'written to "labels"; in a .conllu file to the column that they were learned from',
     used_by="graphdep.WordLabeller and `graphdep predict` with a .conllu or .jsonl file",
     columns=COLUMNS,
     floors={LOOKUP: "look-up"},
-    frozen="a ridge classifier on the state u of a word, a mean over its pieces, and where words are marked "
-    "that of the marked word v (u, v, |u - v| and u * v), by the encoder before its training",
+    frozen="a ridge classifier on the state u of a word by the frozen encoder, the mean over its pieces, and "
+    "if words are marked on u, v, |u - v| and u * v with the state v of the marked word",
     drawn="scored words of the test split",
     groups="sentences of the test split",
 )
-"""A label for each word of a sentence, or for the words as a marked one sees them."""
+"""Labels of the words of a sentence, or of their relations to a marked word."""

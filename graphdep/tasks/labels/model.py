@@ -1,4 +1,4 @@
-"""From settings to models of words, and how they learn."""
+"""The task of word labels and its models."""
 
 from __future__ import annotations
 
@@ -20,18 +20,24 @@ from graphdep.metrics.metric import Metric
 from graphdep.metrics.scores import NOTHING, micro_f1
 from graphdep.nn.models.heads import LinearChainCRF, SyntacticScaffold, TokenModel, word_nodes
 from graphdep.sentence.sentence import Sentence
-from graphdep.tasks.labels.family import LOOKUP
 from graphdep.tasks.labels.settings import LabelConfig, LabelScoring, ScoredWords, bio_tables
 from graphdep.training.build import (
-    Parts,
+    BuildInputs,
     complete_encoder,
     grouped_optimizer,
     make_optimizer,
     start_encoder,
     training_options,
 )
-from graphdep.training.family import FilePrediction, FileRequest, label_columns, texts_of
-from graphdep.training.floors import LIMIT_ROWS, fit_ridge, frozen_words, look_up, pair_features, predict_rows
+from graphdep.training.family import FilePrediction, FileRequest, label_columns, read_if_present
+from graphdep.training.floors import (
+    LIMIT_ROWS,
+    count_floors,
+    fit_ridge,
+    frozen_words,
+    pair_features,
+    predict_rows,
+)
 from graphdep.training.learning_task import MakeOptimizer, Outputs, WordTask
 from graphdep.training.splits import Splits
 from graphdep.visualization.side import Answer
@@ -40,11 +46,11 @@ if TYPE_CHECKING:
     from graphdep.nn.pretrained import PretrainedEncoder
 
 
-_MARKS = 2  # no mark, and the mark
+_MARKS = 2  # unmarked and marked
 
 
-def build_label_model(config: LabelConfig, parts: Parts, num_classes: int) -> TokenModel:
-    """Encoder and head, not trained; a pretrained encoder is changed in place."""
+def build_label_model(config: LabelConfig, parts: BuildInputs, num_classes: int) -> TokenModel:
+    """A new model; a pretrained encoder is changed in place."""
     encoder = start_encoder(config, parts)
     model = TokenModel(encoder, num_classes, config.dropout, pieces=config.word_state, marked=config.marked)
     complete_encoder(encoder, config, parts, _MARKS if config.marked else 0)
@@ -52,22 +58,22 @@ def build_label_model(config: LabelConfig, parts: Parts, num_classes: int) -> To
 
 
 def scoring_of(config: LabelConfig, labels: Sequence[Any]) -> LabelScoring:
-    """What the labels are worth by the settings."""
+    """The scoring of the settings."""
     return LabelScoring(tuple(labels), config.outside_label, config.label_scheme, config.rules)
 
 
 def build_chain(config: LabelConfig, labels: Sequence[Any]) -> LinearChainCRF | None:
-    """What finds the best sequence of labels; :obj:`None` where each word is labelled alone.
+    """The chain that finds the best sequence of labels; :obj:`None` if words are labelled independently.
 
     Raises:
-        ValueError: If a chain is to be learned over labels of which none stands for no finding.
+        ValueError: If a CRF is to be learned and training lacks the negative label.
     """
     if config.decode == "argmax" and not config.crf:
         return None
     if config.crf and labels[0] != config.outside_label:
         raise ValueError(
-            f"'crf' needs {config.outside_label!r} among the labels of training, for words without one (got "
-            "True)"
+            f"'crf' needs {config.outside_label!r} among the labels of training, for words without a label "
+            "(got True)"
         )
     if config.label_scheme != "bio":
         return LinearChainCRF(num_labels=len(labels), learned=config.crf)
@@ -76,8 +82,8 @@ def build_chain(config: LabelConfig, labels: Sequence[Any]) -> LinearChainCRF | 
     return LinearChainCRF(follows, first, learned=config.crf)
 
 
-def build_scaffold(config: LabelConfig, parts: Parts, model: TokenModel) -> SyntacticScaffold | None:
-    """The loss for the parse; :obj:`None` where its weight is 0."""
+def build_scaffold(config: LabelConfig, parts: BuildInputs, model: TokenModel) -> SyntacticScaffold | None:
+    """The syntactic scaffold; :obj:`None` if its weight is 0."""
     if not config.scaffold:
         return None
     channels: int = model.encoder.hidden_channels  # type: ignore[assignment]
@@ -85,51 +91,38 @@ def build_scaffold(config: LabelConfig, parts: Parts, model: TokenModel) -> Synt
 
 
 def _check_begun(labels: Sequence[str]) -> None:
-    """Raises :class:`ValueError` where a span's label never begins one, which the rules would then forbid."""
+    """Raises :class:`ValueError` for labels ``I-X`` without ``B-X``, which BIO would forbid."""
     for label in labels:
         if label.startswith("I-") and f"B-{label[2:]}" not in labels:
             raise ValueError(
-                f"the rules of spans ask for B-{label[2:]} before {label}, and training has none: with "
-                "decode=argmax and crf=false no rules are followed"
+                f"BIO requires B-{label[2:]} before {label}, which training lacks: use decode=argmax and "
+                "crf=false, which do not enforce BIO"
             )
 
 
-def label_floors(
-    scoring: LabelScoring, train: Any, dataset: Any, prefix: str, ending: str
-) -> dict[str, float]:
-    """Scores of two predictions: the most frequent label of the training split for every word, and for each
-    word the commonest label there of what stands for it (``<prefix>_<metric>_<ending>``), or else the most
-    frequent one. That is the word as it is written, or where words of the training split are marked, the way
-    to it through the tree (:attr:`LabelDataset.looks_up`).
+def label_floors(scoring: LabelScoring, train: Any, dataset: Any, prefix: str) -> dict[str, float]:
+    """The floors of a split by counting (:func:`~graphdep.training.floors.count_floors`), by name,
+    ``<prefix>_<metric>`` and ``<prefix>_<metric>_lookup``. Words are looked up by their form, or if words are
+    marked by the tree path from the mark (:attr:`LabelDataset.looks_up`).
 
     Args:
-        scoring: What labels are worth.
+        scoring: Scores labels.
         train: The training split.
-        dataset: The split that is scored.
+        dataset: The split to score.
         prefix: Its name.
-        ending: Of the second kind of scores.
     """
-    by = train.looks_up
-    keys, labels = _learned(train, by)
-    asked, cut, words = labelled_words(dataset, by)
-    often = np.full_like(words.target, np.bincount(labels).argmax())
-    looked_up = look_up(keys, labels, asked, otherwise=often)
-    scores: dict[str, float] = {}
-    for prediction, end in ((often, ""), (looked_up, f"_{ending}")):
-        found = scoring.scores(np.where(cut, NOTHING, prediction), words)
-        scores |= {f"{prefix}_{name}{end}": value for name, value in found.items()}
-    return scores
-
-
-def _learned(train: Any, by: str) -> tuple[np.ndarray, np.ndarray]:
-    keys, cut, words = labelled_words(train, by)
-    known = (words.target >= 0) & ~cut  # what stands for words that were cut away is not kept
-    return keys[known], words.target[known]
+    keys, away, known = labelled_words(train, train.looks_up)
+    read = (known.target >= 0) & ~away  # words that were cut have no key
+    asked, cut, words = labelled_words(dataset, train.looks_up)
+    return count_floors(
+        *(keys[read], known.target[read], asked, cut),
+        lambda prediction: {f"{prefix}_{k}": v for k, v in scoring.scores(prediction, words).items()},
+    )
 
 
 def labelled_words(dataset: Any, by: str) -> tuple[np.ndarray, np.ndarray, ScoredWords]:
-    """The scored words of a split in the order of examples and words: what stands for each, as counting sees
-    it, whether it was cut away, and the words; ``by`` is ``"path"`` or ``"form"``.
+    """The scored words of a split in the order of examples and words: their keys for look-up, whether they
+    were cut, and the words; ``by`` is ``"path"`` or ``"form"``.
     """
     whole = dataset if dataset._indices is None else dataset.copy()
     data, bounds = whole._data, _bounds(whole, "y")
@@ -150,12 +143,12 @@ def labelled_words(dataset: Any, by: str) -> tuple[np.ndarray, np.ndarray, Score
 
 
 def _bounds(dataset: Any, name: str) -> torch.Tensor:
-    """Where the examples of a key begin, and where the last one ends; PyG has no bounds of a single one."""
+    """The bounds of the examples in a column; PyG has no slices for a single example."""
     return torch.tensor([0, len(dataset._data[name])]) if dataset.slices is None else dataset.slices[name]
 
 
 def _numbered(bounds: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """The example of each row, and its number there."""
+    """The example of each row, and the position in it."""
     sizes = bounds.diff()
     example = torch.arange(len(sizes)).repeat_interleave(sizes)
     return example, torch.arange(int(sizes.sum())) - (bounds[:-1] - bounds[0])[example]
@@ -164,13 +157,12 @@ def _numbered(bounds: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 def label_probe_scores(
     scoring: LabelScoring, datasets: Sequence[tuple[str, Any]], encoder: PretrainedEncoder
 ) -> dict[str, float]:
-    """The scores of a ridge classifier that reads the states of words, and with each that of the marked word.
+    """The scores of a ridge classifier on the states of words, with the state of the marked word if any.
 
     Args:
-        scoring: What labels are worth.
-        datasets: The splits by name: the one to train on, the one to choose on, and those that are scored
-            besides.
-        encoder: The encoder, as it was loaded.
+        scoring: Scores labels.
+        datasets: Names and splits: for training, for validation, and others. All but the first are scored.
+        encoder: The encoder as loaded.
     """
     (_, train), *others = datasets
     words = len(train.y) / max(1, len(train))
@@ -187,16 +179,16 @@ def label_probe_scores(
 
 
 class _Read(NamedTuple):
-    """The scored words of a split, with the states that stand for them."""
+    """The scored words of a split with their states by a frozen encoder."""
 
     words: ScoredWords
     cut: np.ndarray
     states: Tensor
-    """Of all words of all examples, and a row of zeros behind them, for words that were cut away."""
+    """States of all words of all examples, and a last row of zeros for words that were cut."""
     word: np.ndarray
     """The row of each scored word."""
     mark: np.ndarray | None
-    """The row of the marked word of its example, where some word is marked."""
+    """The row of the marked word of its example, if words are marked."""
 
     @classmethod
     def of(cls, dataset: Any, encoder: PretrainedEncoder) -> _Read:
@@ -216,11 +208,11 @@ class _Read(NamedTuple):
 
     @property
     def known(self) -> np.ndarray:
-        """The label of each word; -1 where nothing can be learned of it."""
+        """The label of each word; -1 for words that were cut."""
         return np.where(self.cut, UNKNOWN, self.words.target)
 
     def rows(self, numbers: np.ndarray) -> Tensor:
-        """What stands for some of the scored words."""
+        """The features of some of the scored words."""
         own = self.states[torch.from_numpy(self.word[numbers])]
         if self.mark is None:
             return own
@@ -228,34 +220,35 @@ class _Read(NamedTuple):
 
 
 def _marked_word(data: Any, start: int, nothing: int) -> int:
-    """The row of the marked word of an example; that of zeros where none is left."""
+    """The row of the marked word of an example; that of zeros if it was cut."""
     marked = data.word[(data.mark > 0) & (data.word >= 0)]
     return start + int(marked[0]) if len(marked) else nothing
 
 
 DISTANCES = (0, 1, 2, 3, 5, 9)
-"""Where a range of distances in words begins; the last has no end."""
+"""Starts of the ranges of distances in words; the last is open."""
 LENGTHS = (1, 11, 21, 31)
-"""Where a range of lengths in words begins; the last has no end."""
+"""Starts of the ranges of lengths in words; the last is open."""
 
 
 def f1_by_place(
     dataset: Any, found: np.ndarray, there: np.ndarray, words: ScoredWords
 ) -> dict[str, list[dict[str, Any]]]:
-    """Tables of micro F1 by ``distance`` of a word to the nearest marked one, and by ``length`` of its
-    sentence: rows with the range, such as ``"3-4"`` and ``"9+"``, its scored words, and their F1. Spans stand
-    at their first word.
+    """Tables of micro F1 by ``distance`` of a word from the nearest marked word, and by ``length`` of its
+    sentence: range, such as ``"3-4"`` and ``"9+"``, number of scored words, and F1. Spans count at their
+        first
+    word.
 
     Args:
         dataset: A corpus with marks.
-        found, there: Codes of the scored words (:meth:`LabelScoring.codes`).
+        found, there: Codes of the predictions and targets (:meth:`LabelScoring.codes`).
         words: The scored words.
     """
     example, place, size = _marked_words(dataset)
     first, last = (np.searchsorted(example, words.example, side) for side in ("left", "right"))
     most = int((last - first).max(initial=0))
     distance = np.full(len(words.place), np.iinfo(np.int64).max)
-    for number in range(most):  # of the marked words; mostly one
+    for number in range(most):  # over the marked words of examples, mostly one
         here = first + number < last
         apart = np.abs(words.place[here] - place[first[here] + number])
         distance[here] = np.minimum(distance[here], apart)
@@ -266,7 +259,7 @@ def f1_by_place(
 
 
 def _marked_words(dataset: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Example and place of each marked word, in the order of the examples, and the words of each example."""
+    """Example and position of each marked word, sorted by example, and the number of words per example."""
     whole = dataset if dataset._indices is None else dataset.copy()
     data = whole._data
     sizes = (
@@ -302,11 +295,11 @@ def _name(starts: Sequence[int], number: int) -> str:
 
 
 def exact_by_type(dataset: Any, right: np.ndarray, words: ScoredWords) -> list[dict[str, Any]]:
-    """A row for each type of groups of examples: its name, their number, and the share that are right.
+    """A row for each type of groups: name, number of groups, and share of correct ones.
 
     Args:
         dataset: A corpus with ``type_id`` and :attr:`types`, such as :class:`~graphdep.datasets.COGS`.
-        right: For each group 1 if it is right, else 0, as of :meth:`LabelScoring.exact`.
+        right: For each group 1 if it is correct, else 0 (:meth:`LabelScoring.exact`).
         words: The scored words.
     """
     data = (dataset if dataset._indices is None else dataset.copy())._data
@@ -320,38 +313,37 @@ def exact_by_type(dataset: Any, right: np.ndarray, words: ScoredWords) -> list[d
 
 
 class LabelTask(WordTask):
-    r"""Learns a label for each word.
+    r"""Learns labels of words.
 
-    The loss is the mean cross entropy of the words of a batch whose labels are known; with a chain that is
-    learned, minus the log-likelihood of the labels of whole examples, over as many words. There words
-    without a label, and with one that training does not have, count as no finding. With a scaffold its loss
-    is added.
+    The loss is the mean cross entropy of the words with known labels; with a learned CRF the negative
+    log-likelihood of the labels of whole examples, divided by the same number of words, where words with
+    unknown or no labels count as negative. The loss of a scaffold is added.
 
     Args:
-        model: Gives logits and the nodes that they belong to, a row a word.
-        edges: Transform that builds the batch's edges, the tree control included.
-        scoring: What labels are worth.
-        metrics: The metrics that systems are compared by; the first decides which epoch is the best. That is
-            ``"exact"``, over groups of examples, or one of those over words.
-        optimizer: Makes an optimizer of parameters. (default: AdaGrad with a learning rate of 1e-3)
-        chain: Finds the best sequence of labels, for words one by one in place of it. (default: :obj:`None`)
-        scaffold: Its loss is added in training, with its weight. (default: :obj:`None`)
-        scaffold_weight: The weight. (default: :obj:`1.0`)
-        **options: As in :class:`LearningTask`.
+        model: Gives logits and their nodes, one row per word.
+        edges: Transform that builds the edges of a batch, including the tree control.
+        scoring: Scores labels.
+        metrics: Metrics for comparisons; the first selects the best epoch: ``"exact"``, over groups of
+            examples, or a metric over words.
+        optimizer: Makes an optimizer from parameters. (default: AdaGrad with a learning rate of 1e-3)
+        chain: Finds the best sequence of labels; :obj:`None` labels words independently. (default:
+            :obj:`None`)
+        scaffold: Syntactic scaffold, used in training. (default: :obj:`None`)
+        scaffold_weight: Weight of its loss. (default: :obj:`1.0`)
+        **options: See :class:`LearningTask`.
 
     Shapes:
-        - ``batch.y``: :math:`(W)`, a number for each word in the order of the words; -1 for a label that
-          training does not have, -100 for none
-        - ``batch.example_id``, ``batch.group``: :math:`(B)`, the number of each example in its split, and one
-          that those share that are right together or not at all
-        - ``batch.sentence``: :math:`(B)`, a number that the examples of one sentence share
-        - ``batch.cut_y``, ``batch.cut_y_batch``: :math:`(K)`, as ``y``, of words that were cut from the ends
-          of examples, and their examples, where some may have been
+        - ``batch.y``: :math:`(W)`, label of each word; -1 for labels that training lacks, -100 for none
+        - ``batch.example_id``, ``batch.group``: :math:`(B)`, numbers of examples in the split, and of the
+          groups that exact match scores as a whole
+        - ``batch.sentence``: :math:`(B)`, numbers of sentences
+        - ``batch.cut_y``, ``batch.cut_y_batch``: :math:`(K)`, if words may be cut: the labels of words that
+          were cut from the ends of examples, and their examples
     """
 
     model: TokenModel
     reads_columns = True
-    graphs_outputs = False  # which words are scored differs from batch to batch
+    graphs_outputs = False  # the number of scored words differs between batches
 
     def __init__(
         self,
@@ -371,17 +363,17 @@ class LabelTask(WordTask):
         self.scaffold, self.scaffold_weight = scaffold, scaffold_weight
 
     @classmethod
-    def build(cls, config: LabelConfig, parts: Parts) -> Self:
+    def build(cls, config: LabelConfig, parts: BuildInputs) -> Self:
         if parts.labels is None:
-            raise ValueError("'labels' must be given: they are those of the data")
+            raise ValueError("'labels' must be given, those of the data")
         model = build_label_model(config, parts, len(parts.labels))
-        alike = parts.pretrained is None
+        scratch = parts.pretrained is None
         return cls(
             model,
             cls.make_edges(config),
             scoring_of(config, parts.labels),
             config.spec.metrics,
-            make_optimizer(config) if alike else grouped_optimizer(config, model),
+            make_optimizer(config) if scratch else grouped_optimizer(config, model),
             chain=build_chain(config, parts.labels),
             scaffold=build_scaffold(config, parts, model),
             scaffold_weight=config.scaffold,
@@ -405,7 +397,7 @@ class LabelTask(WordTask):
             self.chain = build_chain(config, self.scoring.labels)
 
     def forward(self, batch: Batch) -> Tensor:
-        """Logits of the words of a batch that has edges: ``[W, classes]``."""
+        """Logits of the words of a batch with edges, ``[W, classes]``."""
         return self.model(batch)[0]
 
     @property
@@ -425,23 +417,23 @@ class LabelTask(WordTask):
             return word_losses(logits, batch.y).sum() / known
         losses = self.chain(logits, self._lengths(batch), self._filled(batch.y))
         if bool((losses == torch.inf).any()):
-            raise ValueError("the labels of an example are none that the rules of spans (BIO) allow")
+            raise ValueError("the labels of an example are not allowed in BIO")
         return losses.sum() / known
 
     def items(self, batch: Batch) -> float:
-        """Words with a label."""
+        """Number of words with a known label."""
         return float((batch.y >= 0).sum())
 
     def predict(self, batch: Batch, logits: Tensor) -> Tensor:
-        """The number of the label of each word of a batch: ``[W]``."""
+        """The predicted label of each word, ``[W]``."""
         if self.chain is None or not logits.size(0):
             return logits.argmax(dim=-1)
         return self.chain.decode(logits, self._lengths(batch))
 
     def outputs(self, batch: Batch) -> Outputs:
-        """A row a scored word, in the order of examples and words: the prediction, its loss, 0 where the
-        label is unknown, the target, and the numbers of example, group, word and sentence. The prediction for
-        a word that was cut away is -2, and its loss 0.
+        """One row per scored word, in the order of examples and words: prediction, loss (0 for unknown
+        labels), target, and numbers of example, group, word and sentence. Words that were cut have the
+        prediction -2 and the loss 0.
         """
         logits = self(batch).float()
         y, example, place = self._words(batch)
@@ -459,7 +451,7 @@ class LabelTask(WordTask):
         return tuple(column[kept] for column in columns)
 
     def rows(self, batch: Batch) -> Tensor:
-        """The example of each row of :meth:`outputs`, counted within the batch."""
+        """The example in the batch of each row of :meth:`outputs`."""
         y, example, _ = self._words(batch)
         return example[_scored(y, example)]
 
@@ -470,8 +462,8 @@ class LabelTask(WordTask):
         return loss | {f"{prefix}_{name}": value for name, value in scores.items()}
 
     def compared(self, outputs: Outputs) -> tuple[np.ndarray, np.ndarray]:
-        """Targets and predictions of the scored words, as codes of :class:`LabelScoring`; where whole
-        examples are compared, a 1 for each group, and 1 or 0 for whether it is right.
+        """Targets and predictions of the scored words as codes (:meth:`LabelScoring.codes`); for ``"exact"``
+        1, and whether the group is correct.
         """
         prediction, words = outputs[0].numpy(), scored_words(outputs)
         if self.metrics[0].name == "exact":
@@ -480,7 +472,7 @@ class LabelTask(WordTask):
         return self.scoring.codes(words.target, words), self.scoring.codes(prediction, words)
 
     def groups(self, outputs: Outputs) -> np.ndarray:
-        """The sentence of each scored word; where whole examples are compared, that of each group."""
+        """The sentence of each scored word; for ``"exact"`` of each group."""
         sentence, group = outputs[6].numpy(), outputs[4].numpy()
         if self.metrics[0].name == "exact":
             return sentence[np.unique(group, return_index=True)[1]]
@@ -493,19 +485,21 @@ class LabelTask(WordTask):
         example, group = (column.tolist() for column in outputs[3:5])
         if self.metrics[0].name != "exact":
             return [digest[number] for number in example]
-        found: dict[int, dict[int, str]] = {}  # the examples of a group, such as a sentence's predicates
+        found: dict[
+            int, dict[int, str]
+        ] = {}  # by group, such as a sentence, and example, such as a predicate
         for of, number in zip(group, example):
             found.setdefault(of, {})[number] = digest[number]
         return [example_digest(*examples.values()) for _, examples in sorted(found.items())]
 
     def floor(self, splits: Splits, split: str, outputs: Outputs) -> dict[str, float]:
-        return label_floors(self.scoring, splits["train"], splits[split], split, LOOKUP)
+        return label_floors(self.scoring, splits["train"], splits[split], split)
 
     def readable(self, splits: Splits, split: str, outputs: Outputs) -> dict[str, list[str]]:
         example, group, place = (column.numpy() for column in outputs[3:6])
         columns = label_columns(outputs[2].numpy(), outputs[0].numpy(), splits.labels())
-        words = texts_of(cast(LabelDataset, splits.in_memory(split)).words)
-        if self.metrics[0].name == "exact":  # a row is a group of words
+        words = read_if_present(cast(LabelDataset, splits.in_memory(split)).words)
+        if self.metrics[0].name == "exact":  # one row per group
             example, columns = example[np.unique(group, return_index=True)[1]], {}
         elif words:
             columns["word"] = [words[n][k] for n, k in zip(example.tolist(), place.tolist())]
@@ -543,25 +537,25 @@ class LabelTask(WordTask):
             return predict_json_lines(self, request)
         if request.trees is not None and request.output not in ("", ".conllu"):
             raise ValueError(
-                f"'output' must end in .conllu: the words of trees are labelled (got {request.output!r})"
+                f"'output' must end in .conllu for labels of words in trees (got {request.output!r})"
             )
-        # A file of another suffix may come as lines of text.
+        # Files with another suffix may be given as lines of text.
         kind = kind_of(source) if source.is_file() and source.suffix.lower() not in NO_COLUMNS else None
         predict = {CONLLU: predict_conllu, WORDS: predict_columns, ROLES: predict_columns}.get(kind or "")
         predict = predict if request.trees is None else predict_conllu
         if predict is predict_columns and request.output in (".csv", ".tsv"):
             raise ValueError(
-                f"'output' of columns must end in .jsonl, or as the input does (got {request.output!r})"
+                f"'output' of columns must end in .jsonl or like the input (got {request.output!r})"
             )
         if predict is None:
             raise ValueError(
-                f"{request.checkpoint}: trained on the task {name!r}, which labels the words of a .jsonl or "
-                f".json file, or one of CoNLL-U or columns (got {str(source)!r})"
+                f"{request.checkpoint}: trained on the task {name!r}, which labels words in .jsonl, .json, "
+                f"CoNLL-U or column files (got {str(source)!r})"
             )
         return predict(self, request)
 
     def _words(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
-        """Target, example in the batch and number there of each word, those that were cut away at the end."""
+        """Target, example in the batch and position of each word; words that were cut come last."""
         example, place = self._places(batch)
         if "cut_y" not in batch:
             return batch.y, example, place
@@ -574,17 +568,17 @@ class LabelTask(WordTask):
         return y, example, place
 
     def _places(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """The example of each word that the model reads, and its number there: ``[W]``."""
+        """The example and position of each word that the model reads, ``[W]``."""
         nodes = word_nodes(batch)
         return batch.batch[nodes], batch.word[nodes]
 
     def _lengths(self, batch: Batch) -> Tensor:
-        """How many words the examples that have some have."""
+        """The number of words in each example with words."""
         count = self._places(batch)[0].bincount()
         return count[count > 0]
 
     def _filled(self, y: Tensor) -> Tensor:
-        """Labels for all words: where there is none, that of no finding, or inside of a span its label."""
+        """Labels of all words; unknown ones become negative, or inside a span that of the span."""
         if self.scoring.scheme != "bio":
             return y.clamp(min=0)
         goes_on = {n for n, label in enumerate(self.scoring.labels) if str(label).startswith("I-")}
@@ -597,17 +591,17 @@ class LabelTask(WordTask):
 
 
 def _scored(y: Tensor, example: Tensor) -> Tensor:
-    """The numbers of the scored words, those of an example one behind the other."""
+    """The numbers of the scored words, sorted by example."""
     scored = (y != UNSCORED).nonzero().view(-1)
     return scored[example[scored].argsort(stable=True)]
 
 
 def scored_words(outputs: Outputs) -> ScoredWords:
-    """What is there, of the outputs of a split."""
+    """The scored words in the outputs of a split."""
     target, example, group, place = (output.numpy() for output in outputs[2:6])
     return ScoredWords(target, example, group, place)
 
 
 def word_losses(logits: Tensor, y: Tensor) -> Tensor:
-    """Cross entropy of each word ``[W]``; 0 for words without a label, or with one that is no class."""
+    """Cross entropy of each word ``[W]``; 0 for words without a known label."""
     return F.cross_entropy(logits, torch.where(y < 0, UNSCORED, y), ignore_index=UNSCORED, reduction="none")

@@ -49,31 +49,31 @@ from graphdep.training.family import FilePrediction, FileRequest
 
 
 class WordAnswer(NamedTuple):
-    """What is said of a sentence.
+    """The predictions for a sentence.
 
     Args:
-        labels: The label of each word; :obj:`None` for words that a pretrained encoder had no room for.
-        probabilities: ``[words, classes]``, float64, of each word by itself, whatever chain has chosen the
-            labels; zeros for words that were cut.
+        labels: The label of each word; :obj:`None` for words beyond the length limit of the encoder.
+        probabilities: ``[words, classes]``, float64, of single words, even if a chain has chosen the labels;
+            zeros for words beyond the limit.
     """
 
     labels: list[str | None]
     probabilities: Tensor
 
     def padded(self, words: int) -> WordAnswer:
-        """The answer for so many words, of which nothing is said of the last."""
+        """The predictions extended to a number of words, without predictions for the last."""
         cut = words - len(self.labels)
         rest = self.probabilities.new_zeros(cut, self.probabilities.size(1))
         return WordAnswer([*self.labels, *[None] * cut], torch.cat([self.probabilities, rest]))
 
 
 def takes_marks(state: RunState) -> bool:
-    """Whether a model has learned from marks: where training had none, their vector is a random one."""
+    """Whether a model was trained with marks; otherwise their vector is random."""
     return cast(LabelConfig, state.config).marked and state.data["marked"]["train"] > 0
 
 
 def needs_marks(state: RunState) -> bool:
-    """Whether all sentences had a marked word that a model has learned from: of others it knows nothing."""
+    """Whether all training sentences had a marked word."""
     config = cast(LabelConfig, state.config)
     if config.word_task.needs_mark or not config.marked:
         return config.word_task.needs_mark
@@ -81,17 +81,16 @@ def needs_marks(state: RunState) -> bool:
 
 
 _KEY = "misc:Label"
-"""Where the labels of a model go that has not learned them from a column."""
+"""The place of labels that were not learned from a column."""
 
 
 def predict_conllu(task: Any, request: FileRequest) -> FilePrediction:
-    """A CoNLL-U file whose words have the labels that a model gives them, in the column that it has learned,
-    else in MISC as ``Label``; all else stays as it is. The model reads trees as it was trained: the file's
-    own, or a parser's; and marks where it had a ``mark_key``. Words that a pretrained encoder has no room for
-    have none.
+    """A CoNLL-U file with predicted labels in the column that they were learned from, or in MISC as
+    ``Label``; the rest is unchanged. As in training, trees are the file's or a parser's, and marks are read
+    with ``mark_key``. Words beyond the length limit of the encoder have no label.
 
     Raises:
-        ValueError: If it is no CoNLL-U file, an option is for texts, the model needs marks, or it has
+        ValueError: If it is not a CoNLL-U file, an option is for texts, the model needs marks, or it has
             diverged.
         OSError: If the file cannot be read.
     """
@@ -100,9 +99,8 @@ def predict_conllu(task: Any, request: FileRequest) -> FilePrediction:
     mark_key = getattr(config, "mark_key", None)
     if needs_marks(state) and mark_key is None:
         raise ValueError(
-            f"{request.checkpoint}: trained on the task {config.task!r}, which labels words as a marked one "
-            f"sees them: a .jsonl file can have the mark, or a .conllu file where training had a 'mark_key' "
-            f"(got {str(request.source)!r})"
+            f"{request.checkpoint}: trained on the task {config.task!r}, which needs a marked word: use a "
+            f".jsonl file, or a .conllu file if training had a 'mark_key' (got {str(request.source)!r})"
         )
     _refuse(text_columns=request.text_columns, truncate=request.limit.truncate)
     own, model = config.reads_own_trees, WordLabeller._of_request(task, request)
@@ -118,7 +116,7 @@ def predict_conllu(task: Any, request: FileRequest) -> FilePrediction:
         "".join(format_conllu(sentence) + "\n" for sentence in named),
         {"sentences": len(sentences), "words": words, **counts},
         [
-            *([f"{plural(cut, 'word')} without a label: the encoder has no room for more"] if cut else []),
+            *([f"{plural(cut, 'word')} without a label, beyond the encoder's max_length"] if cut else []),
             f"{column.key} of {plural(words, 'word')} in {plural(len(sentences), 'sentence')}, {failures} of "
             "them with a chain tree",
         ],
@@ -126,14 +124,13 @@ def predict_conllu(task: Any, request: FileRequest) -> FilePrediction:
 
 
 def predict_columns(task: Any, request: FileRequest) -> FilePrediction:
-    """A file of columns with the labels that a model gives the words: in the last column of words and labels,
-    behind words alone, or in the columns of roles, one for each predicate that the file marks; all else stays
-    as it is. With ``.jsonl`` as output a row an example, as :func:`predict_json_lines` writes it. Trees of
-    the file are read, and a sentence without one is parsed.
+    """A file of columns with predicted labels: in the last column of words and labels, in a new column after
+    words only, or in the columns of roles, one per marked predicate; the rest is unchanged. With ``.jsonl``
+    as output, rows as by :func:`predict_json_lines`. Sentences without trees in the file are parsed.
 
     Raises:
-        ValueError: If a row is wrong, the model needs marks and the file has none, or the model knows none,
-            an option is for texts, or the model has diverged.
+        ValueError: If a row is invalid, the file lacks marks that the model needs, or has marks that it was
+            not trained with, an option is for texts, or the model has diverged.
         OSError: If the file cannot be read.
     """
     state = cast(RunState, request.state)
@@ -151,11 +148,9 @@ def predict_columns(task: Any, request: FileRequest) -> FilePrediction:
     examples = [example.cut(request.limit) for example in found.examples]
     roles, source = found.layout is not None, str(request.source)
     if roles and not takes_marks(state):
-        raise ValueError(f"{source}: roles of marked words are for models that have learned from marks")
+        raise ValueError(f"{source}: roles of marked words are for models that were trained with marks")
     if not roles and needs_marks(state):
-        raise ValueError(
-            f"{source}: the file marks no words, and the model labels words as a marked one sees them"
-        )
+        raise ValueError(f"{source}: the model needs a marked word, but the file has no marks")
     read = config.reads_own_trees
     given = [
         example.tree if example.tree is not None and read else tuple(example.words) for example in examples
@@ -175,7 +170,7 @@ def predict_columns(task: Any, request: FileRequest) -> FilePrediction:
         {"sentences": len(examples), "words": words, **counts},
         [
             *found.notes,
-            *([f"{plural(cut, 'word')} without a label: the encoder has no room for more"] if cut else []),
+            *([f"{plural(cut, 'word')} without a label, beyond the encoder's max_length"] if cut else []),
             f"labels of {plural(words, 'word')} in {plural(len(examples), 'example')}, {parsed} of them "
             f"parsed, {failures} with a chain tree",
         ],
@@ -184,7 +179,7 @@ def predict_columns(task: Any, request: FileRequest) -> FilePrediction:
 
 
 def _refuse(**options: Any) -> None:
-    """Raises :class:`ValueError` if there is an option that is for files of texts."""
+    """Raises :class:`ValueError` if an option for files of texts is given."""
     for name, given in options.items():
         if given:
             raise ValueError(f"{name!r} is for files of texts (got {given!r})")
@@ -196,14 +191,12 @@ def _marks(request: FileRequest, sentences: list[Sentence], key: str | None, nee
         return [None] * len(sentences)
     column, marks = Column(key), []
     places = sentence_places(request.source) if request.source.suffix.lower() == ".conllu" else []
-    if len(places) != len(sentences):  # another format, or some are left out
+    if len(places) != len(sentences):  # another format, or sentences were skipped
         places = [f"{request.source}: sentence {number}" for number in range(1, len(sentences) + 1)]
     for place, sentence in zip(places, sentences):
         mark = marked_word(sentence, column, place)
         if mark is None and needs:
-            raise ValueError(
-                f"{place}: no word has {key!r}, the mark: the model labels words as a marked one sees them"
-            )
+            raise ValueError(f"{place}: the model needs a marked word, but none has {key!r}")
         marks.append(mark)
     return marks
 
@@ -212,14 +205,14 @@ _LABELS = "labels"
 
 
 def predict_json_lines(task: Any, request: FileRequest) -> FilePrediction:
-    """A file of ``{"words": [...], "mark": 3}`` with the ``labels`` that a model gives the words; those that
-    are there are replaced, and all else stays as it is. ``head`` and ``deprel`` are the tree of a sentence;
-    one without them is parsed. A word that is not read, beyond the limit of words or where a pretrained
-    encoder has no room for it, has ``null``.
+    """A file of ``{"words": [...], "mark": 3}`` with predicted ``labels``, which replace those in the file;
+    the rest is unchanged. Sentences without ``head`` and ``deprel`` are parsed. Words beyond ``max_words`` or
+    the length limit of the encoder have ``null``.
 
     Raises:
-        ValueError: If a row is wrong, has no mark where the model needs one, or has one where it knows none,
-            with file, line and value; an option is for texts; or the model has diverged.
+        ValueError: If a row is invalid, lacks a mark that the model needs, or has a mark that it was not
+            trained with (the message has file, line and value); an option is for texts; or the model has
+            diverged.
         OSError: If the file cannot be read.
     """
     state = cast(RunState, request.state)
@@ -249,8 +242,8 @@ def predict_json_lines(task: Any, request: FileRequest) -> FilePrediction:
         "".join(lines),
         {"sentences": len(rows), "words": words, **counts, "replaced": replaced},
         [
-            *([f"{plural(replaced, 'row')} had labels, which are replaced"] if replaced else []),
-            *([f"{plural(cut, 'word')} not read, and without a label"] if cut else []),
+            *([f"labels of {plural(replaced, 'row')} were replaced"] if replaced else []),
+            *([f"{plural(cut, 'word')} without a label, beyond max_words or max_length"] if cut else []),
             f"labels of {plural(words, 'word')} in {plural(len(rows), 'sentence')}, {parsed} of them parsed, "
             f"{failures} with a chain tree",
         ],
@@ -259,7 +252,7 @@ def predict_json_lines(task: Any, request: FileRequest) -> FilePrediction:
 
 
 def _sentence(row: TextRow, tree: Sentence | None, limit: WordLimit) -> Input:
-    """The words that are read, or the tree of them."""
+    """The words up to the limit, or their tree."""
     words, most = row.values["words"], limit.max_words
     if len(words) > most and not limit.truncate:
         advice = "allow more, or read the first with truncate"
@@ -270,69 +263,62 @@ def _sentence(row: TextRow, tree: Sentence | None, limit: WordLimit) -> Input:
 def _mark(row: TextRow, left: int, needs: bool, takes: bool) -> int | None:
     mark = row_mark(row, row.values["words"])
     if mark is None and needs:
-        raise row.error(
-            "no 'mark', the number of a word, from 0: the model labels words as a marked one sees them"
-        )
+        raise row.error("no 'mark' (number of a word, from 0): the model needs a marked word")
     if mark is not None and not takes:
-        raise row.error("'mark' is for models that have learned from marks", str(mark))
+        raise row.error("'mark' is for models that were trained with marks", str(mark))
     if mark is not None and mark >= left:
-        raise row.error("'mark' is a word that is not read", str(mark))
+        raise row.error("'mark' is a word beyond max_words", str(mark))
     return mark
 
 
 class WordLabeller(TaskEstimator):
     r"""Labels the words of sentences with an encoder whose attention follows their syntax.
 
-    :meth:`fit` trains an encoder from nothing, or fine-tunes a pretrained one, as ``graphdep train --task
-    labels`` does. A sentence is a list of words, which is parsed, or a parse, whose tree is read, as
-    :class:`SequenceClassifier` takes them. Where one word of each sentence is marked, such as the predicate
-    whose arguments the labels are, its number goes into ``marks``.
+    :meth:`fit` trains an encoder from scratch, or fine-tunes a pretrained one, like ``graphdep train --task
+    labels``. A sentence is a list of words, which is parsed, or a parse, as in :class:`SequenceClassifier`.
+    If one word of each sentence is marked, such as the predicate of semantic roles, ``marks`` has its number.
 
     Args:
-        encoder: Name or folder of a pretrained Hugging Face encoder; :obj:`None` or ``"transformer"`` for one
-            that is trained from nothing, on words. (default: :obj:`None`)
-        model: The syntax in it: a model of ``graphdep train``, such as ``"dt"``, ``"transformer"`` (none),
-            ``"bilstm"``, or on a pretrained encoder ``"bert"`` (none), ``"bert-dt"``. (default: ``"dt"``, and
-            ``"bert-dt"`` on a pretrained encoder)
-        edges: What a word attends to, instead of the model's own edges: a name of
-            :func:`graphdep.transforms.resolve`, or any transform. A transform is kept in copies and pickles,
-            and no file of :meth:`save` can hold it: :meth:`load` has to be given the same. (default:
-            :obj:`None`)
+        encoder: Name or folder of a pretrained Hugging Face encoder; :obj:`None` or ``"transformer"`` for an
+            encoder of words from scratch. (default: :obj:`None`)
+        model: A model of ``graphdep train``: from scratch e.g. ``"dt"``, ``"transformer"`` (no syntax),
+            ``"bilstm"``; with a pretrained encoder e.g. ``"bert"`` (no syntax), ``"bert-dt"``. (default:
+            ``"dt"`` or ``"bert-dt"``)
+        edges: Edges instead of the model's: a name for :func:`graphdep.transforms.resolve`, or a transform.
+            Copies and pickles keep a transform, files of :meth:`save` do not: give it to :meth:`load`.
+            (default: :obj:`None`)
         parser: Name for :func:`graphdep.parsing.resolve_parser`. (default: ``"bundled"``)
-        scheme: ``"words"``, or ``"bio"`` for labels that say where spans begin and go on; the best epoch is
-            then the one with the best F1 of whole spans. (default: ``"words"``)
-        outside: The label that stands for no finding, which F1 leaves out. (default: ``"O"``)
-        validation_fraction: The share of the sentences that the best epoch is chosen on, and that is not
-            trained on. (default: :obj:`0.1`)
-        random_state: Seed of the weights, of the order of the sentences, dropout, and what validates; a
-            ``RandomState`` or :obj:`None` draws one. (default: :obj:`0`)
-        batch_size: Sentences a batch, in training and prediction. (default: :obj:`32`)
-        device: Such as ``"cpu"`` or ``"cuda"``; :obj:`None` for a GPU if there is one. (default: :obj:`None`)
-        progress: Show the epochs on stderr. (default: :obj:`True`)
-        folder: Keeps the run, with its ``best.ckpt``, the sentences and their parses; :obj:`None` keeps the
-            model alone, in memory. (default: :obj:`None`)
-        cache: SQLite file that keeps the parses, those of predictions too, so that none is made twice, by
-            whatever process; :obj:`None` keeps those of training in :obj:`folder`, or without one as long as
-            this process lives, so that the fits of a search share them. (default: :obj:`None`)
-        callbacks: Lightning's callbacks for the training, see :func:`graphdep.training.train`. (default:
-            none)
-        max_words, truncate: Words of a sentence at most, and whether the first ones of a longer sentence are
-            read, which else is an error. (default: :obj:`10_000`, :obj:`False`)
-        **settings: Any further setting of ``graphdep train --task labels``, such as :obj:`max_epochs`,
+        scheme: ``"words"``, or ``"bio"`` for BIO labels of spans, for which the best epoch is that with the
+            best F1 of spans. (default: ``"words"``)
+        outside: The negative label, which F1 leaves out. (default: ``"O"``)
+        validation_fraction: Share of the sentences for validation, by which the best epoch is chosen.
+            (default: :obj:`0.1`)
+        random_state: Seed of weights, order of sentences, dropout and validation share; with a
+            ``RandomState`` or :obj:`None` a random one. (default: :obj:`0`)
+        batch_size: Sentences per batch, in training and prediction. (default: :obj:`32`)
+        device: E.g. ``"cpu"`` or ``"cuda"``; :obj:`None` for a GPU if there is one. (default: :obj:`None`)
+        progress: Show epochs on stderr. (default: :obj:`True`)
+        folder: Folder to keep the run in, with ``best.ckpt``, sentences and parses; :obj:`None` keeps only
+            the model, in memory. (default: :obj:`None`)
+        cache: SQLite file that keeps all parses; :obj:`None` keeps those of training in :obj:`folder`, or
+            without one in a temporary file that the fits of this process share. (default: :obj:`None`)
+        callbacks: Lightning callbacks for training, see :func:`graphdep.training.train`. (default: none)
+        max_words, truncate: Longest sentence in words, and whether longer ones are cut instead of an error.
+            (default: :obj:`10_000`, :obj:`False`)
+        **settings: Further settings of ``graphdep train --task labels``, such as :obj:`max_epochs`,
             :obj:`lr` or :obj:`crf`.
 
     Attributes:
-        classes\_: The labels, sorted, as in the columns of :meth:`predict_proba`.
-        history\_: The values of each epoch of the training, as in its ``metrics.csv``.
-        result\_: What ``graphdep train`` reports of the run, its ``"checkpoint"`` being :obj:`None` without
-            :obj:`folder`; a loaded model has none.
-        own_trees: Of the sentences of the last fit or prediction whether their trees were given, ``[n]``; all
-            others are a parser's.
-        tree_counts: Of the last fit or prediction how many trees were given, and how many of them were bad,
-            by the reason, or converted, by the scheme (:meth:`Intake.counts`).
-        parser_failures: Sentences of the last prediction that have a chain for a tree.
-        cut_words: Words of the last prediction without a label: :obj:`truncate` has cut them, or a pretrained
-            encoder had no room for them.
+        classes\_: The sorted labels, in the order of the columns of :meth:`predict_proba`.
+        history\_: The values of each epoch, as in ``metrics.csv``.
+        result\_: The result of the run as in ``result.json``, with ``"checkpoint"`` :obj:`None` without
+            :obj:`folder`; loaded models have none.
+        own_trees: Whether each sentence of the last fit or prediction came with a tree, ``[n]``.
+        tree_counts: Numbers of given trees in the last fit or prediction, of bad ones by reason, and of
+            converted ones by scheme (:meth:`Intake.counts`).
+        parser_failures: Number of sentences in the last prediction whose tree is a chain.
+        cut_words: Number of words in the last prediction without a label, beyond :obj:`max_words` or the
+            length limit of the encoder.
 
     Example:
         >>> from graphdep import WordLabeller
@@ -382,16 +368,17 @@ class WordLabeller(TaskEstimator):
 
         Args:
             sentences: Lists of words, or parses.
-            labels: For each sentence a list with a text for each word, or :obj:`None`, which is not scored.
-            marks: For each sentence the number of its marked word, from 0, or :obj:`None`; :obj:`None` for no
-                mark anywhere. (default: :obj:`None`)
+            labels: For each sentence a list with the label of each word, :obj:`None` for words that are not
+                scored.
+            marks: For each sentence the number of its marked word, from 0, or :obj:`None`. (default:
+                :obj:`None`, no marks)
 
         Raises:
-            TypeError: If something is no list, word or label; the message has its position.
-            ValueError: If a parse is no tree, there are not as many labels as words, or marks as sentences, a
-                sentence has more than :obj:`max_words` words, there is one label or one sentence alone, or a
-                setting is wrong.
-            TrainingError: If the loss is not finite any more.
+            TypeError: If a sentence, word or label has a wrong type; the message has its position.
+            ValueError: If a parse is not a tree, the numbers of labels and words, or of marks and sentences,
+                differ, a sentence has more than :obj:`max_words` words, there are fewer than two labels or
+                different sentences, or a setting is invalid.
+            TrainingError: If the loss is not finite.
         """
         intake = self._intake()
         read = self._read(sentences, marks, intake)
@@ -405,37 +392,36 @@ class WordLabeller(TaskEstimator):
         return self
 
     def predict(self, sentences: Any, marks: Any = None) -> list[list[str | None]]:
-        """The label of each word, sentence by sentence; with ``crf`` or ``decode="viterbi"`` the best
-        sequence of them. A word that is not read (:attr:`cut_words`) has :obj:`None`.
+        """The labels of the words of each sentence; with ``crf`` or ``decode="viterbi"`` the best sequence.
+        Words beyond the limits (:attr:`cut_words`) have :obj:`None`.
 
         Raises:
-            TypeError, ValueError: As :meth:`fit`.
+            TypeError, ValueError: See :meth:`fit`.
         """
         return [answer.labels for answer in self._asked(sentences, marks)]
 
     def predict_proba(self, sentences: Any, marks: Any = None) -> list[np.ndarray]:
-        """For each sentence the probability of each label at each word, ``[words, num_classes]``, float64: of
-        each word by itself, whatever chain of labels :meth:`predict` finds. A word that is not read has
-        zeros.
+        """The probabilities of the labels of each word, per sentence ``[words, num_classes]``, float64: of
+        single words, even with ``crf``; zeros for words beyond the limits.
 
         Raises:
-            TypeError, ValueError: As :meth:`fit`.
+            TypeError, ValueError: See :meth:`fit`.
         """
         answers = self._asked(sentences, marks)
         return [answer.probabilities.numpy()[:, self._order] for answer in answers]
 
     def score(self, sentences: Any, labels: Any, marks: Any = None) -> float:
-        """The share of the words with a label that get it. Labels that training did not have count as wrong,
-        and so do words that are not read.
+        """The accuracy over the words with a label. Labels that training lacked and words beyond the limits
+        count as wrong.
 
         Raises:
-            TypeError, ValueError: As :meth:`fit`, and if no word has a label.
+            TypeError, ValueError: See :meth:`fit`, and if no word has a label.
         """
         predicted = self.predict(sentences, marks)
         asked = _check_labels(labels, [len(row) for row in predicted])
         pairs = [pair for row in zip(asked, predicted) for pair in zip(*row) if pair[0] is not None]
         if not pairs:
-            raise ValueError("'labels' must have a label for some word")
+            raise ValueError("'labels' must have a label for at least one word")
         return sum(label == mine for label, mine in pairs) / len(pairs)
 
     @classmethod
@@ -445,7 +431,7 @@ class WordLabeller(TaskEstimator):
         return {**arguments, **own, "scheme": config.label_scheme, "outside": config.outside_label}
 
     def _read(self, sentences: Any, marks: Any, intake: Intake) -> list[LabelledWords]:
-        """The sentences without labels, checked, and their marks."""
+        """The checked sentences with marks, without labels."""
         given = entries("sentences", sentences, "sentence")
         for place, sentence in given:
             if isinstance(sentence, str):
@@ -467,7 +453,7 @@ class WordLabeller(TaskEstimator):
         ]
 
     def _labelled(self, read: Sequence[LabelledWords], labels: Any) -> list[LabelledWords]:
-        """The examples of a training, cut as prediction cuts them."""
+        """The training examples, cut to the limit of words."""
         asked = _check_labels(labels, [len(one) for one in read])
         examples = []
         for one, row in zip(read, asked):
@@ -494,9 +480,7 @@ class WordLabeller(TaskEstimator):
         marks: Sequence[int | None],
         constituents: Sequence[Sequence[Constituent] | None] | None = None,
     ) -> list[WordAnswer]:
-        """What the model says of the words of each sentence, as the marked word, from 0, sees them, with
-        constituents that are not the parser's where some are given.
-        """
+        """The predictions for sentences with marked words; given constituents replace the parser's."""
         known = self._ready()
         trees = [
             tree if own is None else dataclasses.replace(tree, constituents=[*own])
@@ -536,15 +520,15 @@ def _check_marks(state: RunState, read: Sequence[LabelledWords]) -> None:
     for number, one in enumerate(read):
         if one.mark is None and needs:
             raise ValueError(
-                f"'marks[{number}]' must be given, the number of the marked word, from 0: the model was "
-                "trained with a mark in every sentence (got None)"
+                f"'marks[{number}]' must be the number of a word, from 0: the model was trained with a "
+                "marked word in every sentence (got None)"
             )
         if one.mark is not None and not takes:
-            raise ValueError(f"'marks[{number}]' is for models that have learned from marks (got {one.mark})")
+            raise ValueError(f"'marks[{number}]' is for models that were trained with marks (got {one.mark})")
 
 
 def _check_labels(labels: Any, sizes: Sequence[int]) -> list[list[str | None]]:
-    """A label or :obj:`None` for each word; else an error that has the position."""
+    """Checks that there is a label or :obj:`None` for each word."""
     rows = listed("labels", labels, len(sizes))
     for number, (row, size) in enumerate(zip(rows, sizes)):
         rows[number] = row = listed(f"labels[{number}]", row, size, "words")
@@ -555,7 +539,7 @@ def _check_labels(labels: Any, sizes: Sequence[int]) -> list[list[str | None]]:
 
 
 def _row(example: LabelledWords) -> dict[str, Any]:
-    """An example as a line of the file that is trained on."""
+    """An example as a line of the training file."""
     row: dict[str, Any] = {"words": list(example.words), "labels": list(example.labels)}
     if example.mark is not None:
         row["mark"] = example.mark

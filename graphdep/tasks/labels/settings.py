@@ -1,4 +1,4 @@
-"""Tasks on words, their presets and settings."""
+"""Tasks, models and settings of word labels."""
 
 from __future__ import annotations
 
@@ -40,38 +40,36 @@ SPAN_RULES = ("spans", "srl-eval")
 
 
 class ScoredWords(NamedTuple):
-    """The scored words of a split, all of them ``[N]``."""
+    """The scored words of a split, each ``[N]``."""
 
     target: np.ndarray
-    """Numbers of labels, also of those that training does not have, see
-    :func:`~graphdep.datasets.labels.base.label_number`.
+    """Numbers of labels, including labels that training lacks
+    (:func:`~graphdep.datasets.labels.base.label_number`).
     """
     example: np.ndarray
-    """Number of the example."""
+    """Numbers of examples."""
     group: np.ndarray
-    """Number that examples share which are right as a whole or not at all."""
+    """Numbers of groups of examples, which are scored as a whole by exact match."""
     place: np.ndarray
-    """Number of the word in its example."""
+    """Positions of words in their examples."""
 
 
 @dataclass(frozen=True)
 class LabelScoring:
-    """What labels are worth: single ones, or spans in BIO.
+    """Scores labels of words, or spans in BIO.
 
     Args:
-        labels: The labels by their numbers.
-        outside: The label that stands for no finding, which F1 leaves out; it is the first of
-            :obj:`labels`, or none of them. (default: :obj:`None`)
-        scheme: ``"words"``, or ``"bio"`` for labels that say where spans begin and go on. (default:
-            ``"words"``)
-        rules: Which spans of an example are one finding: ``"spans"``, each by itself, or ``"srl-eval"``, as
-            ``srl-eval.pl`` of CoNLL-2005 has it: a span of ``C-X`` goes on with the last X before it, and is
-            an X where there is none, an argument is right if all of its spans are, and ``V`` does not count.
-            (default: ``"spans"``)
+        labels: The labels by number.
+        outside: The negative label, which F1 leaves out; it must be the first of :obj:`labels` or none of
+            them. (default: :obj:`None`)
+        scheme: ``"words"``, or ``"bio"`` for BIO labels of spans. (default: ``"words"``)
+        rules: ``"spans"`` scores each span separately; ``"srl-eval"`` scores arguments like ``srl-eval.pl``
+            of CoNLL-2005: a span ``C-X`` continues the last X before it (without one it is an X), all spans
+            of an argument must be right, and ``V`` does not count. (default: ``"spans"``)
 
     Raises:
-        ValueError: If the scheme or the rules are unknown, a label is none of BIO, or there are rules of
-            spans and no spans.
+        ValueError: If the scheme or the rules are unknown, a label is not in BIO, or ``"srl-eval"`` is used
+            without ``"bio"``.
 
     Example:
         >>> import numpy as np
@@ -97,7 +95,7 @@ class LabelScoring:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What is found, by the number it has in a code, from 1."""
+        """The labels of codes, counted from 1."""
         if self.scheme == "bio":
             names = {str(label)[2:] for label in self.labels if label != OUTSIDE}
             if self.rules == "srl-eval":
@@ -106,40 +104,38 @@ class LabelScoring:
         return tuple(str(label) for label in self.labels if label != self.outside)
 
     def scores(self, prediction: np.ndarray, words: ScoredWords) -> dict[str, float]:
-        """Accuracy, micro and macro F1, and the share of examples that are right as a whole.
+        """Accuracy, micro and macro F1, and exact match of groups.
 
         Args:
-            prediction: Numbers of labels ``[N]``; -2 for none.
-            words: What is there.
+            prediction: Predicted numbers of labels ``[N]``; -2 for none.
+            words: The scored words.
         """
         found, there = self.codes(prediction, words), self.codes(words.target, words)
         scores = {metric.name: metric(found, there) for metric in (WORD_F1, WORD_MACRO_F1)}
-        # Of spans, too, each word's label counts alone.
+        # Accuracy is that of single words for spans, too.
         scores["accuracy"] = WORD_ACCURACY(prediction, words.target)
         scores["exact"] = EXACT(*self.exact(prediction, words))
         return scores
 
     def exact(self, prediction: np.ndarray, words: ScoredWords) -> tuple[np.ndarray, np.ndarray]:
-        """For each group 1 if all of its words are right, or all of its spans, else 0, and as many 1 to
-        compare them with.
-        """
+        """For each group 1 if all of its words, or spans, are right, else 0; and the targets, all 1."""
         groups, number = np.unique(words.group, return_inverse=True)
         found, there = self.codes(prediction, words), self.codes(words.target, words)
         if self.scheme == "bio":
-            found = np.where(found == NOTHING, 0, found)  # where no span is, none is missing
+            found = np.where(found == NOTHING, 0, found)  # no span is missing at a word without one
         wrong = np.bincount(number, weights=found != there, minlength=len(groups))
         return (wrong == 0).astype(np.int64), np.ones(len(groups), dtype=np.int64)
 
     def table(self, prediction: np.ndarray, words: ScoredWords) -> list[dict[str, Any]]:
-        """A row for each label that is there or found, by name, with its counts, precision, recall and F1."""
+        """Counts, precision, recall and F1 of each target or predicted label, sorted by name."""
         rows = label_table(self.codes(prediction, words), self.codes(words.target, words))
         names = ("(unknown)", *self.names)
-        told = [{**row, "label": names[max(0, int(row["label"]))]} for row in rows]
-        return sorted(told, key=lambda row: str(row["label"]))
+        named = [{**row, "label": names[max(0, int(row["label"]))]} for row in rows]
+        return sorted(named, key=lambda row: str(row["label"]))
 
     def codes(self, numbers: np.ndarray, words: ScoredWords) -> np.ndarray:
-        """What is found at each word: 0 for nothing, else a code of its label; of spans, which stand at their
-        first word, of label and length. Labels that training does not have are -1, no prediction is -2.
+        """A code for each word: 0 for the negative label, else that of its label, or for spans, at their
+        first word, of label and length; -1 for labels that training lacks, -2 for no prediction.
         """
         if self.scheme == "words":
             first = 0 if self.labels and self.labels[0] == self.outside else 1
@@ -163,7 +159,7 @@ class LabelScoring:
         return codes
 
     def _joined(self, spans: Iterable[Span]) -> list[tuple[str, list[tuple[int, int]]]]:
-        """What counts as one, by label and bounds."""
+        """The scored units: label and bounds of their spans."""
         found: list[tuple[str, list[tuple[int, int]]]] = []
         last: dict[str, list[tuple[int, int]]] = {}
         for start, end, label in spans:
@@ -186,7 +182,7 @@ class LabelScoring:
 
 
 def _span_code(label: int, pieces: Sequence[tuple[int, int]]) -> int:
-    """A number that tells the spans from a word on apart, the same in every run."""
+    """A reproducible code of the label and bounds of a unit."""
     (start, end), *more = pieces
     if not more:
         return label * SPAN + (end - start)
@@ -195,7 +191,7 @@ def _span_code(label: int, pieces: Sequence[tuple[int, int]]) -> int:
     return WITH_GAPS + digest % _DIGESTS * LABELS + label
 
 
-_DIGESTS = 10**11  # their codes are whole numbers in a float, too
+_DIGESTS = 10**11  # small enough for codes that are exact as floats
 
 
 _GOES_ON, _PREDICATE = "C-", "V"
@@ -204,7 +200,7 @@ _UNKNOWN_TAG = f"I-{_UNKNOWN_NAME}"
 
 
 def _runs(words: ScoredWords) -> list[tuple[int, int]]:
-    """Where scored words that follow each other without a gap begin and end."""
+    """Start and end of each sequence of adjacent scored words."""
     if not len(words.place):
         return []
     apart = (np.diff(words.place) != 1) | (np.diff(words.example) != 0)
@@ -213,9 +209,7 @@ def _runs(words: ScoredWords) -> list[tuple[int, int]]:
 
 
 def bio_tables(labels: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
-    """Which of BIO's labels may follow which ``[C, C]``, and which may come first ``[C]``: ``I-X`` only
-    behind ``B-X`` or ``I-X``.
-    """
+    """Allowed transitions ``[C, C]`` and first labels ``[C]``: ``I-X`` only after ``B-X`` or ``I-X``."""
     names = [str(label) for label in labels]
     goes_on = np.array([name.startswith("I-") for name in names])
     same = np.array([[a[2:] == b[2:] and a != OUTSIDE for b in names] for a in names])
@@ -232,17 +226,16 @@ _ALL = (WORD_ACCURACY, WORD_F1, WORD_MACRO_F1, EXACT)
 
 @dataclass(frozen=True)
 class WordLabels(Task):
-    """A label for each word of a sentence, or for some of them, or for the words as a marked one sees them.
+    """Labels of all or some words of a sentence, perhaps relative to a marked word.
 
     Its dataset is a :class:`~graphdep.datasets.labels.base.LabelDataset`.
 
     Args:
-        main: What the best epoch is chosen by, and systems are compared by: ``"accuracy"`` or ``"f1"``, each
-            with macro F1, or ``"exact"``, over whole examples or groups of them. All are reported. (default:
-            ``"accuracy"``)
-        outside: The label that stands for no finding, which F1 leaves out. (default: :obj:`None`)
+        main: Metrics for the best epoch and for comparisons: ``"accuracy"`` or ``"f1"``, each with macro F1,
+            or ``"exact"``, the exact match of groups of examples. All are reported. (default: ``"accuracy"``)
+        outside: The negative label, which F1 leaves out. (default: :obj:`None`)
         marked: Whether each example has a marked word. (default: :obj:`False`)
-        **others: As in :class:`Task`.
+        **others: See :class:`Task`.
     """
 
     main: str = field(default="accuracy", kw_only=True)
@@ -257,27 +250,27 @@ class WordLabels(Task):
 
     @property
     def needs_mark(self) -> bool:
-        """Whether nothing can be said of a sentence in which no word is marked."""
+        """Whether sentences without a marked word cannot be labelled."""
         return self.marked
 
     @property
     def looked_up(self) -> str:
-        """What stands for a word where labels are counted, for people."""
-        return "way through the tree from the marked word, of up to two arcs" if self.marked else "word form"
+        """The key of look-up, as text."""
+        return "tree path of up to two arcs from the marked word" if self.marked else "word form"
 
     @property
     def signatures(self) -> dict[str, str]:
-        floors = "; floor: the most frequent label of training; look-up: the commonest label of each "
+        floors = "; floor: the most frequent label in training; look-up: the most frequent label of each "
         floors += self.looked_up
         return {metric.name: metric.signature + floors for metric in _ALL}
 
 
 @dataclass(frozen=True)
 class ParsedWordLabels(WordLabels):
-    """As :class:`WordLabels`, on a corpus without trees of its own: its models have a parser's.
+    """Like :class:`WordLabels`, on a corpus without trees, which is parsed.
 
     Args:
-        **others: As in :class:`WordLabels`.
+        **others: See :class:`WordLabels`.
     """
 
     kind: ClassVar[str] = "parsed-labels"
@@ -285,10 +278,10 @@ class ParsedWordLabels(WordLabels):
 
 @dataclass(frozen=True)
 class OwnWordLabels(ParsedWordLabels):
-    """A label for each word of the user's own sentences: what the files are is said by the settings.
+    """Labels of words of the user's sentences, in files named by the settings.
 
     Args:
-        **others: As in :class:`WordLabels`.
+        **others: See :class:`WordLabels`.
     """
 
     kind: ClassVar[str] = "own-labels"
@@ -299,7 +292,7 @@ class OwnWordLabels(ParsedWordLabels):
 
     @property
     def looked_up(self) -> str:
-        return f"{super().looked_up}, or where training has no mark, of each word form"
+        return f"{super().looked_up}, or without marks in training of each word form"
 
 
 _ROLES: dict[str, Any] = {"main": "f1", "outside": OUTSIDE, "marked": True, "gold_trees": True}
@@ -308,7 +301,7 @@ _COGS: dict[str, Any] = {
     "main": "exact",
     "outside": OUTSIDE,
     "marked": True,
-    # What it asks of words is asked of those that training has once: as one [UNK] they would all be the same.
+    # Its test words occur in training once: with a larger min_freq all would be [UNK].
     "defaults": {"min_freq": 1},
 }
 
@@ -321,7 +314,7 @@ TASKS: dict[str, Task] = {
         "Agreement",
         "graphdep.datasets:Agreement",
         "datasets/agreement",
-        # The first epoch that gets all of the same structures right may know no others.
+        # The validation split has the structures of training, on which many epochs are perfect.
         defaults={"keep": "last"},
         other_tests=("test-indist",),
         gold_trees=True,
@@ -352,33 +345,33 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "up": ("test_f1", "test_macro_f1", "test_exact", "val_f1"),
     "ud-tags": ("test_accuracy", "test_macro_f1", "val_accuracy"),
 }
-"""The scores of a table, the main one first."""
+"""The scores in tables, the main one first."""
 
 
 PARSED_LABEL_MODELS: dict[str, ModelPreset] = {
     **WORD_MODELS,
     "bilstm-scaffold": ModelPreset(
-        "as bilstm-deep; learns to tell the tree in training and needs none in testing",
+        "bilstm-deep that also learns to predict the tree in training, and needs none in testing",
         edges=None,
         overrides={"encoder": "bilstm-deep", "scaffold": 1.0},
     ),
 }
-"""Those for corpora that have no trees of their own."""
+"""Models for corpora without trees."""
 LABEL_MODELS: dict[str, ModelPreset] = {
     name: dataclasses.replace(preset, trees="gold") for name, preset in PARSED_LABEL_MODELS.items()
 }
-"""Those on the corpus' own trees, so that they share their data; ``model@parser`` has the parser's."""
+"""Models on the corpus' own trees, which share their data; ``model@parser`` uses the parser's."""
 
 
 class LabelConfig(WordConfig, kind="labels"):
     """Settings of a run on labels of words. ``graphdep settings --task ud-tags`` lists them.
 
     Args:
-        **settings: Those of :class:`~graphdep.training.encoder_config.WordConfig`, of labels, and of single
-            corpora; an option of a corpus at :obj:`None` is the corpus' own default.
+        **settings: The settings of :class:`~graphdep.training.encoder_config.WordConfig`, of labels, and of
+            single corpora; for the latter :obj:`None` is the default of the corpus.
 
     Raises:
-        ValueError: If a value has the wrong type or is outside its range; the message names key and value.
+        ValueError: If a value has the wrong type or is out of range; the message names key and value.
     """
 
     task: str = "ud-tags"
@@ -387,63 +380,55 @@ class LabelConfig(WordConfig, kind="labels"):
         "transformer",
         "Encoder: transformer, lisa, gate or g2g over the edges; word-average, lstm, bilstm, bilstm-deep or "
         "bigru over words; bilstm-labels over words and the labels of their arcs; tree-lstm, bitree-lstm, "
-        "tree-transformer or dt-rnn over the dependency tree; for models whose names begin with bert a "
-        "pretrained encoder: a folder, or a name on the Hugging Face hub.",
+        "tree-transformer or dt-rnn over the dependency tree; for models whose names begin with bert, a "
+        "pretrained encoder: a folder or a name on the Hugging Face hub.",
     )
     key: str | None = setting(
         UPOS,
-        "Label of ud-tags, and of files of CoNLL-U and spaCy (upos where none is given): upos, xpos, deprel, "
-        "lemma, feats, or feats:KEY or misc:KEY. Words without it are not scored.",
+        "Label in ud-tags and in files of CoNLL-U and spaCy (upos if none): upos, xpos, deprel, lemma, "
+        "feats, feats:KEY or misc:KEY. Words without it are not scored.",
         defines=True,
     )
     absent: str | None = setting(
         None,
-        "Label of words without the key, which are then scored; for keys that mark some words only.",
+        "Label of words without the key, which are then scored; for keys of some words only.",
         defines=True,
     )
-    form: str | None = setting(None, "Of propbank-ewt: heads or spans; of cogs: variable-free or original.")
-    name: str | None = setting(None, "Of agreement: tense or question.")
-    verbs: str | None = setting(
-        None, "Of agreement: verbs of the training split that have a label, all or main."
-    )
+    form: str | None = setting(None, "propbank-ewt: heads or spans; cogs: variable-free or original.")
+    name: str | None = setting(None, "agreement: tense or question.")
+    verbs: str | None = setting(None, "agreement: labelled verbs of the training split, all or main.")
     train_from: str | None = setting(
-        None, "Train on the file train, or of agreement on test, of universal propositions on dev."
+        None, "File to train on: train, or for agreement test, for universal propositions dev."
     )
     ud_from: str | None = setting(
-        None, "Of propbank-ewt: folder with the treebank, where it is not below raw_from as well.", place=True
+        None, "propbank-ewt: folder of the treebank, if it is not in raw_from.", place=True
     )
-    function: str | None = setting(None, "Of probes: function of the tree that the labels are.")
-    sentences: int | None = setting(None, "Of probes: sentences of the training split.")
-    projective: bool | None = setting(
-        None, "Of probes: words in an order in which each stands together with all below it."
-    )
-    nominals: str | None = setting(
-        None, "Of cogs: nouns and names that are marked in an example of their own."
-    )
-    data_seed: int | None = setting(None, "Of generated data: its seed.")
+    function: str | None = setting(None, "probes: function of the tree that gives the labels.")
+    sentences: int | None = setting(None, "probes: number of training sentences.")
+    projective: bool | None = setting(None, "probes: only projective trees.")
+    nominals: str | None = setting(None, "cogs: nouns and names that are marked in separate examples.")
+    data_seed: int | None = setting(None, "Seed of generated data.")
     trees: str = setting(
         "gold",
-        "Trees: the corpus' own (gold), the parser's, or a control in place of the trees; a parser is read "
-        "for nothing else where a corpus has its own.",
+        "Trees: the corpus' own (gold), the parser's, or a control. With gold no parser is used.",
     )
-    crf: bool = setting(False, "Learn a score of one label after another, for whole sentences.", defines=True)
+    crf: bool = setting(False, "Use a linear-chain CRF over the labels of a sentence.", defines=True)
     scaffold: float = setting(
         0.0,
-        "Weight of a loss for each word's relation and governor, which a model learns to tell from its state "
-        "in training and needs no tree for in testing; 0 for none.",
+        "Weight of a loss for predicting each word's governor and relation from its state in training, "
+        "without trees in testing; 0 for none.",
         defines=True,
     )
     decode: str = setting(
         "argmax",
-        "Best label of each word, or (viterbi) best sequence, which of spans is a sequence that BIO allows; "
-        "with crf it is always that.",
+        "argmax: best label of each word; viterbi: best sequence that BIO allows, always used with crf.",
         choices=("argmax", "viterbi"),
         late=True,
     )
     rules: str = setting(
         "spans",
-        "Of labels of spans: each span is right by itself (spans), or as srl-eval.pl of CoNLL-2005 counts "
-        "them: C-X goes on with the X before it, and V does not count.",
+        "Scoring of BIO labels: each span separately (spans), or like srl-eval.pl of CoNLL-2005: C-X "
+        "continues the X before it, and V does not count.",
         choices=SPAN_RULES,
         late=True,
     )
@@ -460,7 +445,7 @@ class LabelConfig(WordConfig, kind="labels"):
             "function": "function",
             "sentences": "sentences",
             "projective": "projective",
-            "data_seed": "seed",  # that of a run is another one
+            "data_seed": "seed",  # not the seed of the run
         }
     )
 
@@ -469,11 +454,11 @@ class LabelConfig(WordConfig, kind="labels"):
         for name in ("key", "absent"):
             self.check_option(name, name)
         self.check_read(("rules",), "labels of spans", self.label_scheme == "bio")
-        self.check_read(("decode",), "labels of spans, which follow rules", self.label_scheme == "bio")
-        self.check_read(("crf",), "tasks with a label of no finding", self.outside_label is not None)
+        self.check_read(("decode",), "labels of spans", self.label_scheme == "bio")
+        self.check_read(("crf",), "tasks with a negative label", self.outside_label is not None)
         if self.crf and self.monitor == "loss":
             raise ValueError(
-                "'monitor' cannot be 'loss' with 'crf': the loss of a split is that of single words"
+                "'monitor' cannot be 'loss' with 'crf': the validation loss is that of single words"
             )
         Column(self.key or UPOS, self.absent)
 
@@ -490,29 +475,28 @@ class LabelConfig(WordConfig, kind="labels"):
 
     @property
     def has_key(self) -> bool:
-        """Whether :obj:`key` says where the labels are."""
+        """Whether :obj:`key` chooses the labels."""
         return self.key is not None and self.word_task.takes("key")
 
     @property
     def reads_own_trees(self) -> bool:
-        """Whether the trees of a file with trees are read, and not a parser's."""
+        """Whether the trees in files are used instead of a parser's."""
         return self._parser == "gold" or getattr(self.word_task.corpus, "keeps_trees", False)
 
     @property
     def outside_label(self) -> str | None:
-        """The label that stands for no finding."""
+        """The negative label."""
         return self.word_task.outside
 
     @property
     def marked(self) -> bool:
-        """Whether examples have a marked word."""
         if self.word_task.takes("function"):
             return PROBE_FUNCTIONS[self.function or DEFAULT_FUNCTION].needs_mark
         return self.word_task.marked
 
     @property
     def label_scheme(self) -> str:
-        """``"bio"`` where labels say where spans begin and go on, else ``"words"``."""
+        """``"bio"`` for BIO labels of spans, else ``"words"``."""
         return "bio" if self.form == "spans" else "words"
 
     @property
@@ -534,33 +518,33 @@ class LabelConfig(WordConfig, kind="labels"):
         return {name: value for name, value in super().named().items() if read or name != "parser"}
 
     def signatures(self) -> dict[str, str]:
-        read = self.reads_own_trees and self.trees not in ("random", "chain")  # which have no labels
+        read = self.reads_own_trees and self.trees not in ("random", "chain")  # without labels
         given = self.has_key and self.key == "deprel" and read
-        note = "; models that read the labels of the treebank's arcs read the answer" if given else ""
+        note = "; models that read the labels of the treebank's arcs read the targets" if given else ""
         spans = exact = ""
         if self.label_scheme == "bio":
-            spans = "; labels are spans, right if first word, last word and label are"
-            exact = "; words are right where their spans are"
+            spans = "; spans are right if first word, last word and label are"
+            exact = "; all spans must be right"
         if self.rules == "srl-eval":
-            spans += ", as srl-eval.pl of CoNLL-2005 joins C-X with X and leaves out V"
+            spans += ", with C-X joined to X and without V, like srl-eval.pl of CoNLL-2005"
         elif self.form == "spans":
-            spans += "; C-X is a label of its own, which srl-eval.pl of CoNLL-2005 joins with X (rules)"
+            spans += "; C-X is a separate label, which srl-eval.pl of CoNLL-2005 joins to X (rules)"
         own = {"f1": spans, "macro_f1": spans, "exact": exact}
-        told = super().signatures()
-        return {name: f"{text}{own.get(name, '')}{note}" for name, text in told.items()}
+        texts = super().signatures()
+        return {name: f"{text}{own.get(name, '')}{note}" for name, text in texts.items()}
 
     @property
     def _parser(self) -> str:
-        """What gives the trees that a control may replace: where a corpus has its own, it needs no parse."""
+        """The source of the trees, which controls may replace: the corpus' own, if any, unless parsed."""
         parsed = self.trees == "parser" or self.trees in PARSED
         return "gold" if self.word_task.gold_trees and not parsed else self.parser
 
 
 class ParsedLabelConfig(LabelConfig, kind="parsed-labels"):
-    """Settings of a run on labels of words whose trees a parser gives.
+    """Settings of a run on labels of words, on the parser's trees.
 
     Args:
-        **settings: Those of :class:`LabelConfig`.
+        **settings: The settings of :class:`LabelConfig`.
     """
 
     task: str = "cogs"
@@ -573,42 +557,38 @@ _FILES = ("train", "val", "test")
 
 
 class OwnLabelConfig(ParsedLabelConfig, OwnFilesConfig, kind="own-labels"):
-    """Settings of a run on labels of words of the user's own sentences, see
-    :class:`graphdep.datasets.OwnLabels`.
+    """Settings of a run on labels of words of the user's sentences (:class:`graphdep.datasets.OwnLabels`).
 
     Args:
-        **settings: Those of :class:`LabelConfig` but ``raw_from``, and of the files.
+        **settings: The settings of :class:`LabelConfig` except ``raw_from``, and of the files.
 
     Raises:
-        ValueError: If a setting is missing or wrong; the message names it.
+        ValueError: If a setting is missing or invalid; the message names it.
     """
 
     task: str = "labels"
     key: str | None = None
     mark_key: str | None = setting(
         None,
-        "Of files of CoNLL-U: key that the marked word has, misc:KEY or feats:KEY, whatever its value; at "
-        "most one word a sentence.",
+        "Key of the marked word in CoNLL-U files, misc:KEY or feats:KEY with any value; at most one word per "
+        "sentence.",
         defines=True,
     )
     scheme: str = setting(
         "words",
-        "bio for labels that say where spans begin and go on (IOB1, BIOES and BILOU become IOB2), else "
-        "words.",
+        "bio for BIO labels of spans (IOB1, BIOES and BILOU are converted to IOB2), else words.",
         choices=SCHEMES,
         defines=True,
     )
-    outside: str | None = setting(
-        OUTSIDE, "Label that stands for no finding, which F1 leaves out.", defines=True
-    )
+    outside: str | None = setting(OUTSIDE, "Negative label, which F1 leaves out.", defines=True)
     max_words: int = setting(
-        MAX_WORDS, "Words of a sentence at most; more are an error, or cut by truncate.", free=True
+        MAX_WORDS, "Longest sentence in words; longer ones are an error, or cut with truncate.", free=True
     )
-    truncate: bool = setting(False, "Read the first words of a longer sentence.", free=True)
+    truncate: bool = setting(False, "Cut longer sentences after max_words.", free=True)
     trees: str = setting(
         "parser",
-        "Trees: sentences that have a tree keep it, and the parser parses the others (parser), or all have "
-        "one (gold); or a control in place of the trees.",
+        "Trees: those of the files, and the parser's for sentences without (parser); those of the files, "
+        "which all sentences must have (gold); or a control.",
     )
 
     def check(self) -> None:

@@ -1,4 +1,4 @@
-"""The family of post-training."""
+"""The task family of post-training."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from graphdep.tasks.post_training.settings import COLUMNS, TASKS, PostTrainingCo
 from graphdep.training.family import TaskFamily
 
 ENCODER = "encoder"
-"""The folder of a run with the encoder that it made."""
+"""The folder of the trained encoder in that of a run."""
 POST_TRAINING = TaskFamily(
     name="post-training",
     tasks=TASKS,
@@ -14,9 +14,9 @@ POST_TRAINING = TaskFamily(
     learner="graphdep.tasks.post_training.model:PostTrainingTask",
     default_models=("bert-fp",),
     gives="an encoder",
-    used_by="its folder `encoder`, which graphdep.nn.pretrained.loading takes",
+    used_by="its folder `encoder`, for graphdep.nn.pretrained.load_encoder",
     columns=COLUMNS,
     floor_reads=(),
     files=(ENCODER,),
 )
-"""Masked words and the relevance of responses, for a pretrained encoder."""
+"""Post-training of a pretrained encoder on masked words and the relevance of responses."""

@@ -1,4 +1,4 @@
-"""Samples and losses of post-training."""
+"""The task of post-training and its data."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ from graphdep.parsing.parser import Parser
 from graphdep.sentence.sentence import Sentence
 from graphdep.tasks.post_training.family import ENCODER
 from graphdep.tasks.post_training.settings import LOSS, PostTrainingConfig
-from graphdep.tasks.selection.model import read_pair
+from graphdep.tasks.selection.model import encode_pair
 from graphdep.training.build import (
-    Parts,
+    BuildInputs,
     backbone_of,
     embed_nodes,
     fingerprint_of,
@@ -57,8 +57,8 @@ class PostTrainingSplits(Splits):
     """Splits of post-training.
 
     Args:
-        samples: Samples by split; ``datasets`` are the corpora that they are drawn from.
-        **others: As in :class:`Splits`.
+        samples: Samples by split; ``datasets`` are their corpora.
+        **others: See :class:`Splits`.
     """
 
     samples: dict[str, PostTrainingDataset]
@@ -102,16 +102,16 @@ def load_post_training_splits(
     encoder: PretrainedEncoder,
     relations: RelationVocab | None = None,
 ) -> PostTrainingSplits:
-    """Loads splits of the corpus and makes dialogues of their contexts and right responses.
+    """Loads splits of the corpus and makes dialogues from contexts with right responses.
 
     Args:
         config: The settings.
-        splits: Which.
-        encoder: Whose pieces are masked.
-        relations: A checkpoint's; :obj:`None` for those of the first split. (default: :obj:`None`)
+        splits: Names of the splits.
+        encoder: The encoder with the tokenizer.
+        relations: Relations of a checkpoint; :obj:`None` for those of the first split. (default: :obj:`None`)
 
     Raises:
-        ValueError, FileNotFoundError: As :func:`~graphdep.training.load_splits`.
+        ValueError, FileNotFoundError: See :func:`~graphdep.training.load_splits`.
     """
     masking = Masking.of_tokenizer(encoder.tokenizer, config.share_masked)
     corpora: dict[str, SelectionDataset] = {}
@@ -169,14 +169,13 @@ class PostTrainingTask(LearningTask):
     .. math::
         \mathcal{L} = \mathcal{L}_{\mathrm{MLM}} + \mathcal{L}_{\mathrm{URC}}
 
-    Both are cross entropies: the first a mean over a batch's masked pieces, the second over its samples. What
-    it makes small decides which epoch is the best, too; the public code takes the last of 25 to 34.
+    Both are cross entropies, means over the masked pieces and over the samples of a batch. The best epoch has
+    the smallest loss; the public code takes the last of 25 to 34 epochs.
 
     Args:
-        model: Gives the logits of both.
-        edges: Transform that builds the batch's edges, the tree control included.
-        optimizer: As in :class:`LearningTask`.
-        **options: Likewise.
+        model: The model.
+        edges: Transform that builds the edges of a batch, including the tree control.
+        optimizer, **options: See :class:`LearningTask`.
 
     Example:
         >>> from graphdep.nn.conv import AttentionConv
@@ -193,7 +192,7 @@ class PostTrainingTask(LearningTask):
     model: PostTrainingModel
 
     @classmethod
-    def build(cls, config: PostTrainingConfig, parts: Parts) -> Self:
+    def build(cls, config: PostTrainingConfig, parts: BuildInputs) -> Self:
         assert parts.pretrained is not None
         model = PostTrainingModel(parts.pretrained)
         embed_nodes(config, parts.num_relations, parts.pretrained)
@@ -221,7 +220,7 @@ class PostTrainingTask(LearningTask):
         load_masked_word_head(self.model.words, config.encoder)
 
     def finish(self, folder: Path) -> None:
-        """Writes the encoder for :func:`~graphdep.nn.pretrained.loading`, whole or not at all."""
+        """Writes the encoder for :func:`~graphdep.nn.pretrained.load_encoder` atomically."""
         part = folder / f"{ENCODER}.part"
         shutil.rmtree(part, ignore_errors=True)
         backbone_of(self.model).save_pretrained(part)
@@ -236,14 +235,14 @@ class PostTrainingTask(LearningTask):
         texts: list[str],
         parser: Parser,
     ) -> tuple[Data, list[Sentence]]:
-        """The last turns of a context, and the response; no word is masked."""
+        """The last turns of a context and the response, without masks."""
         tokens = backbone_of(self.model).tokens
-        return read_pair(texts, parser, tokens, relations, config, config.short_context)
+        return encode_pair(texts, parser, tokens, relations, config, config.short_context)
 
     def loss(self, batch: Batch) -> Tensor:
         words, relevance = self.model(batch)
         target = batch.mlm_target[masked_nodes(batch)]
-        # A batch of short samples may have nothing masked.
+        # A batch of short samples may have no masked piece.
         mlm = F.cross_entropy(words.float(), target, reduction="sum") / max(1, len(target))
         urc = F.cross_entropy(relevance.float(), batch.y)
         for name, value in (("mlm", mlm), ("relevance", urc)):
@@ -251,8 +250,8 @@ class PostTrainingTask(LearningTask):
         return mlm + urc
 
     def outputs(self, batch: Batch) -> Outputs:
-        """Per sample: the losses of its masked pieces summed up, how many they are, and how many of them are
-        right; relevance logits; label.
+        """Per sample: the sum of the losses of its masked pieces, their number, the number of correct ones,
+        relevance logits, label.
         """
         words, relevance = self.model(batch)
         masked = masked_nodes(batch)
@@ -275,14 +274,14 @@ class PostTrainingTask(LearningTask):
         }
 
     def compared(self, outputs: Outputs) -> tuple[np.ndarray, np.ndarray]:
-        """Labels, and what each sample adds to the loss of the split."""
+        """Labels, and the share of each sample in the loss of the split."""
         loss, number, _, relevance, y = outputs
         pieces = number.double().mean().clamp(min=1 / len(number))
         urc = F.cross_entropy(relevance.double(), y, reduction="none")
         return y.numpy(), (loss.double() / pieces + urc).numpy()
 
     def floor(self, splits: Splits, split: str, outputs: Outputs) -> dict[str, float]:
-        """What no skill gets: the most frequent label."""
+        """The accuracy of the most frequent label."""
         y = outputs[4].numpy()
         assert ACCURACY.floor is not None
         return {f"{split}_relevance_accuracy": ACCURACY.floor(y, y)}

@@ -17,8 +17,8 @@ LOSS = Metric(
     "loss",
     lambda prediction, target: float(prediction.mean()),
     None,
-    "loss: cross entropy of masked pieces (mean over the pieces of the split) + cross entropy of relevance "
-    "(mean over its samples)|dropout off|the draws of epoch 0",
+    "loss: mean cross entropy of the masked pieces of the split + mean cross entropy of the relevance of its "
+    "samples|without dropout|samples of epoch 0",
     maximize=False,
     weighted=lambda prediction, target, weight: weight @ prediction / weight.sum(axis=1),
 )
@@ -26,7 +26,7 @@ LOSS = Metric(
 
 @dataclass(frozen=True)
 class PostTraining(Task):
-    """Masked words and the relevance of responses, on the dialogues of a corpus.
+    """Masked words and relevance of responses on the dialogues of a corpus.
 
     Example:
         >>> from graphdep.datasets import Ubuntu
@@ -46,26 +46,26 @@ class PostTraining(Task):
     def signatures(self) -> dict[str, str]:
         return super().signatures | {
             "mlm_perplexity": "exp of the mean loss over the masked pieces of the split",
-            "mlm_accuracy": "share of masked pieces that the model finds",
-            "relevance_accuracy": "share of right relevance labels; floor: the most frequent label",
+            "mlm_accuracy": "share of masked pieces that are predicted correctly",
+            "relevance_accuracy": "share of correct relevance labels; floor: the most frequent label",
         }
 
 
 TASKS: dict[str, Task] = {
-    # Its corpus is a setting.
+    # The corpus is chosen by a setting.
     "post-train": PostTraining("Post-training", "graphdep.datasets:Ubuntu", "datasets/ubuntu"),
 }
 COLUMNS: dict[str, tuple[str, ...]] = {
     "post-train": ("test_loss", "test_mlm_perplexity", "test_relevance_accuracy", "val_loss")
 }
-"""The scores of a table, the one that the paper reports first."""
+"""The scores in tables, the paper's first."""
 
 
 CORPORA = ("ubuntu", "ubuntu-irc", "douban", "ecommerce", "dailydialog-selection")
 POST_TRAINING_MODELS: dict[str, ModelPreset] = {
-    "bert-fp": ModelPreset("masked words and the relevance of short contexts' responses", "transformer"),
+    "bert-fp": ModelPreset("masked words and the relevance of responses to short contexts", "transformer"),
     "bert-fp-dam-basic": ModelPreset(
-        "the same over DAM's edges: a node for each arc of the basic tree",
+        "bert-fp over DAM's edges: a node per arc of the basic tree",
         "dam",
         overrides={"parser": "bundled"},
     ),
@@ -74,17 +74,18 @@ POST_TRAINING_MODELS: dict[str, ModelPreset] = {
 
 class PostTrainingConfig(NodeConfig, kind="post-training"):
     """Settings of the post-training of "Fine-grained Post-training for Improving Retrieval-based Dialogue
-    Systems" (BERT-FP); the defaults are those of its public code, where they can be: it multiplies the
-    learning rate by 0.9 whenever the loss does not fall, ours is constant or linear.
+    Systems" (BERT-FP). The defaults are those of its code, except that the learning rate is constant or
+    linear instead of multiplied by 0.9 whenever the loss does not fall.
 
-    The trained encoder is written to the folder ``encoder`` of the run, in the format of Hugging Face; go on
-    with it with ``--set encoder=FOLDER``. The sizes of an encoder from scratch are not read.
+    The trained encoder is written to the folder ``encoder`` of the run in the format of Hugging Face; use it
+    with ``--set encoder=FOLDER``. Sizes of encoders from scratch are not read.
 
     Args:
-        **settings: Those of :class:`~graphdep.training.encoder_config.NodeConfig`, and of post-training.
+        **settings: The settings of :class:`~graphdep.training.encoder_config.NodeConfig` and of
+            post-training.
 
     Raises:
-        ValueError: If a value has the wrong type or is outside its range; the message names key and value.
+        ValueError: If a value has the wrong type or is out of range; the message names key and value.
     """
 
     task: str = "post-train"
@@ -92,12 +93,12 @@ class PostTrainingConfig(NodeConfig, kind="post-training"):
     encoder: str = setting("bert-base-uncased", "Encoder: a folder, or a name on the Hugging Face hub.")
     corpus: str = setting(
         "ubuntu",
-        "Task whose contexts and right responses are the dialogues.",
+        "Task whose contexts with right responses are the dialogues.",
         choices=CORPORA,
         defines=True,
     )
     edges: str | None = "transformer"
-    parser: str = setting("chain", "Parser; chain suffices for edges that read no tree.")
+    parser: str = setting("chain", "Parser; chain is enough for edges without trees.")
     max_distance: int = 2
     min_freq: int = 1
     max_epochs: int = 25
@@ -111,11 +112,11 @@ class PostTrainingConfig(NodeConfig, kind="post-training"):
     heads: int = setting(12, "Not read: the encoder has its own.")
     ff_channels: int = setting(3072, "Not read: the encoder has its own.")
     dropout: float = setting(0.1, "Not read: the encoder has its own.")
-    short_context: int = setting(3, "Utterances of a context.", defines=True)
-    max_length: int = setting(240, "Tokens of a sample at most.", least=4)
+    short_context: int = setting(3, "Number of utterances in a context.", defines=True)
+    max_length: int = setting(240, "Longest sample in tokens.", least=4)
     share_masked: float = setting(0.15, "Share of masked pieces.", above=0, below=1, defines=True)
     limit_eval: int | None = setting(
-        None, "Validate and test on so many pairs of the corpus' splits only, spread over them.", panel=DATA
+        None, "Number of pairs of the validation and of the test split, spread over the split.", panel=DATA
     )
 
     models: ClassVar[Mapping[str, ModelPreset]] = POST_TRAINING_MODELS
@@ -129,12 +130,12 @@ class PostTrainingConfig(NodeConfig, kind="post-training"):
             raise ValueError("'vectors' and 'batch_tokens' are not for post-training")
         if self.arcs in LEVELS and self.relations != "ud":
             raise ValueError(
-                f"labels of enhanced graphs have masked words of the text: arcs={self.arcs!r} needs "
-                "relations='ud', which reads the part before a colon"
+                f"labels of enhanced graphs would reveal masked words: arcs={self.arcs!r} needs "
+                "relations='ud', which reads only the part before a colon"
             )
         if self.parser == "chain" and self.edges != "transformer":
             raise ValueError(
-                f"parser='chain' gives no trees, which edges={self.edges!r} are made of: name another parser"
+                f"edges={self.edges!r} need trees, which parser='chain' does not give: use another parser"
             )
 
     @property

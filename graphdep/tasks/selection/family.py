@@ -1,4 +1,4 @@
-"""The family of tasks on response selection."""
+"""The task family of response selection."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SELECTION = TaskFamily(
     published=PAPER,
     columns=COLUMNS,
     frozen="candidates ranked by the cosine of their vector and that of the context, means over the nodes of "
-    "each text by the encoder before its training",
+    "each text by the frozen encoder",
     floor_reads=(),
 )
-"""The right response to a context, among candidates."""
+"""Selection of the right response to a context among candidates."""

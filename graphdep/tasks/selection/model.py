@@ -1,4 +1,4 @@
-"""From settings to models of response selection, and how they learn."""
+"""The task of response selection and its models."""
 
 from __future__ import annotations
 
@@ -34,7 +34,14 @@ from graphdep.nn.static_batch import Flattener
 from graphdep.parsing.parser import Parser, parse_joined
 from graphdep.sentence.sentence import Sentence
 from graphdep.tasks.selection.settings import MATCHING_ENCODERS, SelectionConfig
-from graphdep.training.build import Parts, backbone_of, embed_nodes, grouped_optimizer, told, training_options
+from graphdep.training.build import (
+    BuildInputs,
+    backbone_of,
+    describe_carried,
+    embed_nodes,
+    grouped_optimizer,
+    training_options,
+)
 from graphdep.training.config import TrainConfig
 from graphdep.training.floors import frozen_vectors
 from graphdep.training.learning_task import LearningTask, MakeOptimizer, Outputs, graphs_of
@@ -55,14 +62,13 @@ if TYPE_CHECKING:
 
 
 class Speakers(BaseTransform):
-    """Writes the speakers of nodes, two who take turns; the last utterance, the response, is the second's.
+    """Writes the speakers of nodes: two speakers alternate, and the second gives the response.
 
-    Corpora do not say who spoke: where one person said two utterances in a row, both speakers have one. Words
-    and [EOU] are their utterance's.
+    Corpora do not name speakers, so consecutive utterances of one person get different speakers.
 
     Args:
-        place: ``"added"`` writes ``mark``, 1 and 2, and 0 of [CLS] and [SEP]; ``"segments"`` writes
-            ``segment``, 0 and 1, [SEP] being of the utterance before it and [CLS] of the first speaker.
+        place: ``"added"`` writes ``mark``: 1 and 2 for words and [EOU], 0 for [CLS] and [SEP]; ``"segments"``
+            writes ``segment``: 0 and 1, for [SEP] that of the utterance before, for [CLS] 0.
 
     Raises:
         ValueError: If :obj:`place` is unknown.
@@ -79,8 +85,8 @@ class Speakers(BaseTransform):
         if self.place == "segments":
             data.segment = second * (data.node_type != NodeType.CLS)
         else:
-            said = (data.node_type == NodeType.WORD) | (data.node_type == NodeType.EOU)
-            data.mark = (1 + second) * said
+            spoken = (data.node_type == NodeType.WORD) | (data.node_type == NodeType.EOU)
+            data.mark = (1 + second) * spoken
         return data
 
     def __repr__(self) -> str:
@@ -88,7 +94,7 @@ class Speakers(BaseTransform):
 
 
 class WithoutMarks(BaseTransform):
-    """Writes that no node has a mark, where a batch has none, as all that is scored."""
+    """Sets all marks to 0 in batches without marks, such as those for scoring."""
 
     def forward(self, data: Any) -> Any:
         if "mark" not in data:
@@ -100,25 +106,25 @@ Options = dict[str, Any]
 
 
 def objective_model(config: SelectionConfig, encoder: nn.Module, options: Options) -> M.SelectionModel:
-    """The model that learns the objective of the settings, if they name one."""
+    """The model for the objective of the settings, if any."""
     if config.objective is None:
         return M.SelectionModel(encoder, **options)
     return _PARTS[config.objective].model(config, encoder, options)
 
 
 def objective_of(config: SelectionConfig, tokens: Tokens) -> Objective | None:
-    """What makes its examples."""
+    """The examples of the objective, if any."""
     return None if config.objective is None else _PARTS[config.objective].examples(config, tokens)
 
 
 def objective_edges(config: SelectionConfig) -> list[BaseTransform]:
-    """What batches need beside edges, whatever they are for."""
+    """Transforms of all batches after the edges."""
     marks = None if config.objective is None else _PARTS[config.objective].marks
     return [] if marks is None else [marks(config)]
 
 
 class _Parts(NamedTuple):
-    """What an objective is made of."""
+    """The components of an objective."""
 
     model: Callable[[SelectionConfig, nn.Module, Options], M.SelectionModel]
     examples: Callable[[SelectionConfig, Any], Objective]
@@ -163,9 +169,8 @@ _PARTS: dict[str, _Parts] = {
 
 
 class EpochKeys(Sampler[Key]):
-    """The order of :class:`~graphdep.training.splits.EpochSampler`, each number with the epoch.
-
-    The epoch travels with the number, so that workers draw what the main process would have drawn.
+    """The order of :class:`~graphdep.training.splits.EpochSampler`, as pairs of epoch and number, so that
+    random choices in workers do not depend on the process.
 
     Args:
         size: Number of pairs.
@@ -188,11 +193,11 @@ class EpochKeys(Sampler[Key]):
 
 @dataclass(frozen=True)
 class SelectionSplits(Splits):
-    """Splits of response selection. Batches for training have what the objective of the settings makes of
-    their pairs, too: a batch of ``batch_size`` pairs has more examples, all of one graph.
+    """Splits of response selection. Training batches of ``batch_size`` pairs also have the examples of the
+    objective made from them.
 
     Args:
-        **others: As in :class:`Splits`.
+        **others: See :class:`Splits`.
     """
 
     def loader(
@@ -221,7 +226,7 @@ class SelectionSplits(Splits):
         )
 
 
-def read_pair(
+def encode_pair(
     texts: Sequence[str],
     parser: Parser,
     tokens: Tokens,
@@ -229,22 +234,22 @@ def read_pair(
     config: Any,
     max_turns: int | None = None,
 ) -> tuple[Data, list[Sentence]]:
-    """A context and its response as :func:`~graphdep.data.encoded` has them, and their trees.
+    """The model's input for a context and its response, and their trees.
 
     Args:
-        texts: The turns of the context, oldest first, and then the response.
-        parser: Gives the trees.
+        texts: The turns of the context, oldest first, and the response.
+        parser: The parser.
         tokens: Ids of words.
         relations: Ids of relations.
-        config: Says how many nodes there are at most, and which arcs and constituents are read.
-        max_turns: Turns of the context, the last ones. (default: all)
+        config: The settings.
+        max_turns: Number of last turns of the context to read. (default: all)
 
     Raises:
-        ValueError: If there is no turn beside the response.
+        ValueError: If there are fewer than two texts.
     """
     if len(texts) < 2:
         raise ValueError(
-            f"'texts' must be the turns of a context, and then a response: at least two (got {len(texts)})"
+            f"'texts' must be the turns of a context and a response, at least two (got {len(texts)})"
         )
     *context, response = texts
     trees, _ = parse_joined(parser, [*context[-(max_turns or sys.maxsize) :], response], roots="all")
@@ -255,7 +260,7 @@ def read_pair(
 def encoded_turns(
     trees: list[Sentence], tokens: Tokens, relations: RelationVocab, config: Any
 ) -> list[EncodedUtterance]:
-    """Utterances with the arcs and constituents that a model of the settings reads."""
+    """Utterances with the arcs and constituents of the settings."""
     arcs = "basic" if config.arcs == "basic" else "enhanced"
     read = graphs_of(trees, config)
     phrases = config.reads_constituents
@@ -263,26 +268,24 @@ def encoded_turns(
 
 
 def example_keys(batch: Batch) -> Tensor:
-    """A number for each example of a batch, of its nodes alone: words, trees and utterances. Equal examples
-    have equal ones, in whatever batch; others by chance of one in 2 ** 64.
-    """
+    """A 64-bit hash of the nodes (words, trees, utterances) of each example of a batch."""
     return example_hash(Nodes(batch), 0)
 
 
 def shared_scores(scores: Tensor, group: Tensor, key: Tensor) -> Tensor:
-    r"""The scores of candidates, for all of a pool that are the same the mean over them, in double precision.
+    r"""The mean scores of equal candidates of a pool, in double precision.
 
     .. math::
         \bar{s}_i = \frac{1}{|E_i|} \sum_{j \in E_i} s_j, \qquad
         E_i = \{j : \text{pool}_j = \text{pool}_i, \text{key}_j = \text{key}_i\}
 
-    What a model says of one text in two batches differs in the last digits, since sums of other sizes are
-    taken in another order; as scores these would not be tied, and an order that is nobody's would count.
+    The output of a model for the same text differs in the last digits between batches. Without the mean,
+    equal candidates would be ranked by rounding errors instead of tied.
 
     Args:
-        scores: A score a candidate.
-        group: The number of its pool.
-        key: What :func:`example_keys` gives for it.
+        scores: Score of each candidate.
+        group: Number of its pool.
+        key: Its hash (:func:`example_keys`).
 
     Shapes:
         - all, and the output: :math:`(N)`
@@ -303,7 +306,7 @@ _CLASSES: dict[str, Callable[..., M.MatchingModel]] = {
     "dam-2018": M.DeepAttentionMatching,
     "ioi": M.IOI,
 }
-# Names of settings that are other ones of the classes.
+# Settings whose arguments have other names.
 _ARGUMENTS = {
     "image_words": "max_words",
     "image_turns": "max_turns",
@@ -313,13 +316,13 @@ _ARGUMENTS = {
 
 
 def build_matching_model(config: Any, num_words: int, vectors: Tensor | None = None) -> M.MatchingModel:
-    """The model of the settings, not trained.
+    """A new model of the settings.
 
     Args:
         config: A :class:`SelectionConfig` with one of :data:`MATCHING_ENCODERS`.
         num_words: Size of the vocabulary.
-        vectors: Word vectors to start from, ``[num_words, dim]``, of which that of [UNK], which no file has,
-            is set to 0: see :class:`MatchingModel`. (default: :obj:`None`)
+        vectors: Initial word vectors, ``[num_words, dim]``; that of [UNK] is set to 0
+            (:class:`MatchingModel`). (default: :obj:`None`)
     """
     if vectors is not None:
         vectors = vectors.clone()
@@ -339,13 +342,13 @@ def build_selection_model(
     vectors: Tensor | None = None,
     pretrained: PretrainedEncoder | None = None,
 ) -> M.SelectionModel | M.MatchingModel:
-    """Encoder, SIA where it is asked for, and the score; or a model that matches utterances with responses.
+    """A new model: an encoder, perhaps with SIA, and the score; or a matching model.
 
     Args:
         config: The settings.
-        num_words: Size of the vocabulary of an encoder that is trained from scratch.
-        vectors: Its word vectors. (default: :obj:`None`)
-        pretrained: The encoder, where it is not. (default: :obj:`None`)
+        num_words: Size of the vocabulary.
+        vectors: Initial word vectors. (default: :obj:`None`)
+        pretrained: The pretrained encoder, if any. (default: :obj:`None`)
     """
     if config.encoder in MATCHING_ENCODERS:
         return build_matching_model(config, num_words, vectors)
@@ -377,15 +380,16 @@ def sia_edges(config: SelectionConfig) -> BaseTransform:
     options = T.preset_options(config.sia_edges)
     given = [name for name in ("max_sum", "direction", "special") if name in options]
     own: dict[str, Any] = {name: getattr(config, name) for name in given}
-    # The multiplicative mask looks at pairs one by one.
+    # The multiplicative mask needs explicit pairs.
     return T.resolve(config.sia_edges, implicit=config.sia_mask != "multiplicative", **own)
 
 
 def check_sia_edges(config: SelectionConfig) -> None:
-    """Raises :class:`ValueError` where SIA's layers do not read what their edges carry."""
-    if config.sia_edges is not None and (vain := unread(carried(sia_edges(config)), C.SIAConv.reads)):
+    """Raises :class:`ValueError` if SIA's edges carry data that its layers do not read."""
+    if config.sia_edges is not None and (ignored := unread(carried(sia_edges(config)), C.SIAConv.reads)):
         raise ValueError(
-            f"'sia_edges' cannot be {config.sia_edges!r}: they carry {told(vain)}, which SIA does not read"
+            f"'sia_edges' cannot be {config.sia_edges!r}: they carry {describe_carried(ignored)}, which SIA "
+            "does not read"
         )
 
 
@@ -407,7 +411,7 @@ def _scratch(config: SelectionConfig, num_words: int, vectors: Tensor | None) ->
 
 
 def tokens_of(model: nn.Module, vocab: Vocab) -> Tokens:
-    """What gives words their ids for a model: its pretrained encoder's tokenizer, or the vocabulary."""
+    """The tokenizer of a model's pretrained encoder, or else the vocabulary."""
     return getattr(backbone_of(model), "tokens", None) or VocabTokens(vocab)
 
 
@@ -415,17 +419,14 @@ class SelectionTask(LearningTask):
     r"""Learns whether a candidate is the response to a context.
 
     The loss is the binary cross entropy of :math:`g(c, r) = \sigma(\text{logit})`, from "Improving
-    Retrieval-based Dialogue System via Syntax-Informed Attention" (Eq. 2). Scores are those of the pools that
-    the candidates belong to; candidates of a pool whose examples are the same, words and tree, have one score
-    (:func:`~graphdep.tasks.selection.model.shared_scores`), whatever batches they came in.
+    Retrieval-based Dialogue System via Syntax-Informed Attention" (Eq. 2). Scores rank the candidates of each
+    pool; equal candidates are tied (:func:`~graphdep.tasks.selection.model.shared_scores`).
 
     Args:
-        model: Gives a logit an example: ``model(batch) -> [num_graphs]``.
-        edges: Transform that builds the batch's edges, the tree control included.
-        optimizer: Makes an optimizer of parameters or groups of them. (default: AdaGrad with a learning rate
-            of 1e-3)
-        ties, filter, recall: Of :func:`~graphdep.metrics.ranking_metrics`.
-        **options: As in :class:`LearningTask`.
+        model: Gives logits: ``model(batch) -> [num_graphs]``.
+        edges: Transform that builds the edges of a batch, including the tree control.
+        ties, filter, recall: See :func:`~graphdep.metrics.ranking_metrics`.
+        optimizer, **options: See :class:`LearningTask`.
 
     Example:
         >>> from graphdep.nn.conv import AttentionConv
@@ -437,7 +438,7 @@ class SelectionTask(LearningTask):
         ['MRR']
     """
 
-    # Its name does not tell the size of the pools, and over few of them it has fewer ties than P@1.
+    # Its name does not depend on the size of pools, and with few pools it has fewer ties than P@1.
     metrics = (RANKING["MRR"],)
     model: SelectionModel | MatchingModel
 
@@ -456,11 +457,11 @@ class SelectionTask(LearningTask):
         self.ties, self.filter, self.recall = ties, filter, recall
 
     @classmethod
-    def build(cls, config: SelectionConfig, parts: Parts) -> SelectionTask:
+    def build(cls, config: SelectionConfig, parts: BuildInputs) -> SelectionTask:
         model = build_selection_model(config, parts.num_words, parts.vectors, parts.pretrained)
         options = {name: getattr(config, name) for name in ("ties", "filter", "recall")}
         options |= training_options(config)
-        # Behind the score: models of a seed then start alike but for the vectors of added nodes.
+        # After the head, so that models of a seed differ only in the vectors of added nodes.
         if config.edges is not None:
             embed_nodes(config, parts.num_relations, backbone_of(model))
         edges, optimizer = cls.make_edges(config), grouped_optimizer(config, model)
@@ -475,12 +476,12 @@ class SelectionTask(LearningTask):
 
     @classmethod
     def load(cls, config: SelectionConfig, splits: tuple[str, ...], *known: Any) -> Splits:
-        """Splits of the corpus, which every objective makes its own examples of."""
+        """Splits of the corpus, from which objectives make further examples."""
         return SelectionSplits(**vars(super().load(config, splits, *known)))
 
     @classmethod
     def make_edges(cls, config: SelectionConfig) -> BaseTransform:
-        """As of every task, and the marks that the model of an objective reads."""
+        """The edges, and the transforms of the objective after them."""
         check_sia_edges(config)
         edges, further = super().make_edges(config), objective_edges(config)
         return Compose([edges, *further]) if further else edges
@@ -493,7 +494,7 @@ class SelectionTask(LearningTask):
 
     @classmethod
     def comparable(cls, mine: Splits, other: Splits) -> bool:
-        """Models of words and of pieces rank the same pools."""
+        """Whether the pools are the same; words and pieces may differ."""
         return mine.same_examples(other)
 
     @classmethod
@@ -529,7 +530,7 @@ class SelectionTask(LearningTask):
         return F.binary_cross_entropy_with_logits(logits.float(), y)
 
     def outputs(self, batch: Batch) -> Outputs:
-        """Logits, labels, numbers of the pools, and a number that equal examples share."""
+        """Logits, labels, numbers of pools, and hashes of examples."""
         return self(batch), batch.y, batch.group, example_keys(batch)
 
     def score(self, outputs: Outputs, prefix: str) -> dict[str, float]:
@@ -540,7 +541,7 @@ class SelectionTask(LearningTask):
         return {f"{prefix}_loss": float(loss), **scores}
 
     def floor(self, splits: Splits, split: str, outputs: Outputs) -> dict[str, float]:
-        """What random scores get in the same pools."""
+        """The expected scores of random rankings of the same pools."""
         _, y, group, _ = outputs
         return random_floor(y, group, prefix=split, **self._options(group))
 
@@ -552,17 +553,17 @@ class SelectionTask(LearningTask):
         texts: list[str],
         parser: Parser,
     ) -> tuple[Data, list[Sentence]]:
-        """The last turns of a context, and the response."""
+        """The model's input for the last turns of a context and the response."""
         tokens = tokens_of(self.model, vocab)
-        return read_pair(texts, parser, tokens, relations, config, config.max_turns)
+        return encode_pair(texts, parser, tokens, relations, config, config.max_turns)
 
     def answers(self, state: Any, batch: Data, trees: Sequence[Sentence]) -> list[Answer]:
-        """How well the response fits."""
+        """The probability of the response."""
         score = float(self.model(batch).double().sigmoid()[0])
         return [Answer("ranking", "how well the response fits", ((trees[-1].text, score),))]
 
     def compared(self, outputs: Outputs) -> tuple[np.ndarray, np.ndarray]:
-        """P@1 of every pool that counts: what random scores get, and what the model gets."""
+        """P@1 of every pool that counts, expected for random scores and of the model."""
         logits, y, group, key = outputs
         ranked = shared_scores(logits, group, key)
         found, chance = (
@@ -572,7 +573,7 @@ class SelectionTask(LearningTask):
         return chance, found
 
     def digests(self, splits: Splits, split: str, outputs: Outputs) -> list[str]:
-        """Of every pool that counts."""
+        """The digest of every pool that counts."""
         y, group = (column.numpy() for column in outputs[1:3])
         pools = Pools.of(y, group).kept(self.filter)
         pairs = splits.example_digests(split)
@@ -586,26 +587,26 @@ class SelectionTask(LearningTask):
 
 
 def sizes_of(group: Tensor) -> str:
-    """Whether the pools that the numbers are of have ``"equal"`` or ``"any"`` sizes."""
+    """``"equal"`` if all pools have the same size, else ``"any"``."""
     sizes = group.unique(return_counts=True)[1]
     return "equal" if bool((sizes == sizes[0]).all()) else "any"
 
 
-# Examples whose texts are in memory at a time; pairs of a pool, which share their context, are neighbours.
+# Examples in memory at a time.
 _CHUNK = 4096
 
 
 def cosine_scores(
     config: SelectionConfig, pairs: Any, split: str, encoder: PretrainedEncoder, pool: str = "mean"
 ) -> dict[str, float]:
-    """The metrics of ranking candidates by the cosine of their vector and that of the context.
+    """The scores of ranking candidates by the cosine of their vector and that of the context.
 
     Args:
-        config: Says how pools are scored.
+        config: The settings of scoring.
         pairs: The pairs of a split.
-        split: Its name, for those of the metrics.
-        encoder: The encoder, as it was loaded.
-        pool: Of :func:`~graphdep.training.floors.frozen_vectors`. (default: ``"mean"``)
+        split: Name of the split.
+        encoder: The encoder as loaded.
+        pool: See :func:`~graphdep.training.floors.frozen_vectors`. (default: ``"mean"``)
     """
     parts = []
     for start in range(0, len(pairs), _CHUNK):
@@ -620,29 +621,25 @@ def cosine_scores(
 
 
 class ObjectiveTask(SelectionTask):
-    r"""Learns the selection of responses and what else its model has losses of.
+    r"""Learns response selection and an auxiliary objective.
 
     .. math::
         \mathcal{L} = \mathcal{L}_{\mathrm{sel}} + \sum_k \lambda_k \mathcal{L}_k
 
-    Which epoch is the best is decided by the selection alone.
+    Only the selection decides which epoch is the best.
 
-    Each loss is a mean over items of its own. Of several processes, of which each has :math:`n_r` pairs and
-    :math:`c_{kr}` items of a batch, it is the mean over the items of all: since the whole is weighed by pairs
-    (:meth:`items`), process :math:`r` multiplies its :math:`\mathcal{L}_k` by
+    Each loss is a mean over its own items. If several processes share a batch, process :math:`r` with
+    :math:`n_r` pairs and :math:`c_{kr}` items, it is the mean over the items of all processes: since losses
+    are weighted by pairs (:meth:`items`), each :math:`\mathcal{L}_k` is multiplied by
 
     .. math::
         \frac{c_{kr}}{\sum_q c_{kq}} \cdot \frac{\sum_q n_q}{n_r}
 
-    which is 1 of one process.
-
     Args:
-        model: Gives the logits of a training batch's pairs and its further losses
+        model: Gives the logits of the pairs and further losses
             (:meth:`~graphdep.nn.models.SelectionModel.training_losses`).
-        edges: As in :class:`SelectionTask`.
-        optimizer: As there. (default: there)
-        weights: :math:`\lambda_k` by the names of the losses. (default: 1 each)
-        **options: As in :class:`SelectionTask`.
+        weights: :math:`\lambda_k` by names of losses. (default: 1 each)
+        edges, optimizer, **options: See :class:`SelectionTask`.
     """
 
     model: SelectionModel
@@ -670,13 +667,13 @@ class ObjectiveTask(SelectionTask):
         self.log_loss("train_selection", loss, len(target))
         shares = self._shares(len(target), [count for _, count in losses.values()])
         for (name, (value, count)), share in zip(losses.items(), shares):
-            # All processes log it, of no items as well, or they would wait for one another.
+            # All processes must log it, even without items, or they would wait for each other.
             self.log_loss(f"train_{name}", value, max(1, count))
             loss = loss + self.weights.get(name, 1.0) * share * value
         return loss
 
     def _shares(self, pairs: int, counts: list[int]) -> list[float]:
-        """The factor of each further loss: 1 of a single process."""
+        """The factors of further losses, 1 with a single process."""
         if self._trainer is None or self.trainer.world_size == 1:
             return [1.0] * len(counts)
         own = torch.tensor([pairs, *counts], dtype=torch.double, device=self.device)
@@ -686,5 +683,5 @@ class ObjectiveTask(SelectionTask):
         return (own[1:] / total[1:].clamp(min=1) * (total[0] / own[0].clamp(min=1))).tolist()
 
     def items(self, batch: Batch) -> float:
-        """The pairs, without what is made of them."""
+        """Number of pairs, without further examples."""
         return float((batch.kind == 0).sum()) if "kind" in batch else batch.num_graphs

@@ -1,4 +1,4 @@
-"""Contexts and candidates in, rankings out: a trained model as a function."""
+"""Rankings of responses by a trained model."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from graphdep.tasks.selection.model import encoded_turns, tokens_of
 from graphdep.training.estimator import CheckpointModel
 from graphdep.vocab.vocab import Tokens
 
-# Pools whose examples are in memory at a time.
+# Pools in memory at a time.
 _CHUNK = 64
 _PARTS = (("context", "turn"), ("candidates", "candidate"))
 
 
 class Ranking(NamedTuple):
-    """How well candidates fit a context.
+    """A ranking of candidates.
 
     Args:
-        ranking: Numbers of the candidates, the best first; of equal ones the one that was named first.
-        scores: :math:`g(c, r)` of each candidate, in their own order: a probability.
+        ranking: Numbers of the candidates, best first; tied ones in the given order.
+        scores: Probability :math:`g(c, r)` of each candidate, in the given order.
     """
 
     ranking: list[int]
@@ -38,37 +38,35 @@ class Ranking(NamedTuple):
 
 
 class ResponseSelector(CheckpointModel):
-    """Ranks the candidates for the next response in a dialogue.
+    """Ranks candidates for the next response in a dialogue.
 
-    Texts are parsed on the way, each different one once; trees of yours are read as they are. What is longer
-    than the model takes is cut as in training: from the left of the context, and a response only where it is
-    too long alone. :attr:`cut_words` counts what was cut in the last call, ``{"context": ..., "candidates":
-    ...}``, a context once for each of its candidates; :attr:`parser_failures` the texts that have a chain for
-    a tree, :attr:`own_trees` those whose trees were given, :attr:`tree_counts` how many of these were bad or
-    converted.
+    Distinct texts are parsed once; given trees are used unchanged. As in training, long contexts are cut from
+    the left, and responses only if they are too long on their own. :attr:`cut_words` counts the words cut in
+    the last call, ``{"context": ..., "candidates": ...}``, those of a context once per candidate;
+    :attr:`parser_failures` counts the texts whose tree is a chain, :attr:`own_trees` those with given trees,
+    :attr:`tree_counts` those that were bad or converted.
 
-    Equal candidates of a context get equal scores.
+    Equal candidates of a context have equal scores.
 
     Args:
         checkpoint: ``best.ckpt`` of a run on response selection.
         parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser; :obj:`None` for the
-            checkpoint's if that is ``"bundled"``. (default: :obj:`None`)
-        batch_size: Pairs of a context and a candidate a batch at most; fewer where they are long.
+            checkpoint's if it is ``"bundled"``. (default: :obj:`None`)
+        batch_size: Largest number of pairs of context and candidate per batch; fewer if they are long.
             (default: :obj:`64`)
-        edges: The edges that it was trained with, or their name, where they are your own and not known by the
-            name in the checkpoint, which holds no code. (default: :obj:`None`)
-        device: Where the model runs; :obj:`None` for a GPU if there is one. (default: :obj:`None`)
-        progress: Show progress on stderr; :obj:`None` for it if there is some work to do.
-            (default: :obj:`None`)
-        cache: SQLite file that keeps the parses, so that none is made twice. (default: :obj:`None`)
-        max_words, truncate: Words of a text at most (:class:`~graphdep.parsing.parser.WordLimit`), and
-            whether only the first ones of a longer text are parsed, which else is an error. (default:
-            :obj:`10_000`, :obj:`False`)
+        edges: The edges of the training, or their name, if they are your own and not registered under the
+            name in the checkpoint. (default: :obj:`None`)
+        device: Device of the model; :obj:`None` for a GPU if there is one. (default: :obj:`None`)
+        progress: Show progress on stderr; :obj:`None` for only if there is much work. (default:
+            :obj:`None`)
+        cache: SQLite file that keeps the parses. (default: :obj:`None`)
+        max_words, truncate: Longest text in words, and whether longer texts are cut instead of an error
+            (:class:`~graphdep.parsing.parser.WordLimit`). (default: :obj:`10_000`, :obj:`False`)
 
     Raises:
         FileNotFoundError: If there is no such checkpoint.
-        ValueError: If the file is none, is of another task, or was trained with a parser that has to be
-            given; or an argument is wrong.
+        ValueError: If it is not a checkpoint or has another task, the parser must be given, or an argument is
+            invalid.
 
     Example:
         >>> from graphdep import ResponseSelector
@@ -84,12 +82,12 @@ class ResponseSelector(CheckpointModel):
 
     @cached_property
     def tokens(self) -> Tokens:
-        """What the model reads of words."""
+        """The tokenizer or vocabulary of the model."""
         return tokens_of(self.model, self._predictor.state.vocab)
 
     @cached_property
     def cut_words(self) -> dict[str, int]:
-        """What was cut in the last call."""
+        """Numbers of words that were cut in the last call."""
         return {"context": 0, "candidates": 0}
 
     def __repr__(self) -> str:
@@ -97,21 +95,21 @@ class ResponseSelector(CheckpointModel):
         return f"{type(self).__name__}({self.checkpoint!r}, {about})"
 
     def rank(self, context: Sequence[Any], candidates: Sequence[Any]) -> Ranking:
-        """Ranks the candidates for the response to one context, a list of turns. A turn or candidate is what
-        :class:`~graphdep.SequenceClassifier` takes as a single text.
+        """Ranks the candidates for the response to a context, a list of turns. Turns and candidates are
+        single texts of :class:`~graphdep.SequenceClassifier`.
 
         Raises:
-            TypeError: If something is nothing of the kind; the message has its position.
+            TypeError: If an entry is not a text; the message has its position.
             ValueError: If there is no turn or no candidate, or one is blank, has half a character or more
-                than :obj:`max_words` words, or is no tree.
+                than :obj:`max_words` words, or is not a tree.
         """
         return self._rank([("", {"context": context, "candidates": candidates})])[0]
 
     def rank_pools(self, pools: Sequence[Mapping[str, Sequence[Any]]]) -> list[Ranking]:
-        """As :meth:`rank`, of many pools ``{"context": [...], "candidates": [...]}``.
+        """Ranks the candidates of many pools ``{"context": [...], "candidates": [...]}``.
 
         Raises:
-            TypeError, ValueError: As :meth:`rank`, with the number of the pool.
+            TypeError, ValueError: See :meth:`rank`; the message has the number of the pool.
         """
         check_list("pools", pools)
         for number, pool in enumerate(pools):
@@ -127,7 +125,7 @@ class ResponseSelector(CheckpointModel):
         places = [repr(place) for part in given for place, _ in part]
         inputs = read_inputs([entry for part in given for entry in part], known.intake(ADVICE), roots="all")
         inputs = [*map(known.limit.input, inputs, places)]
-        # The numbers of the turns that the model reads, and of the candidates, pool by pool.
+        # Per pool the numbers of the turns that the model reads, and of the candidates.
         count = itertools.count()
         parts = [[next(count) for _ in part] for part in given]
         read = [part[-most:] if number % 2 == 0 else part for number, part in enumerate(parts)]
@@ -153,7 +151,7 @@ class ResponseSelector(CheckpointModel):
         utterances: Sequence[EncodedUtterance],
     ) -> list[Ranking]:
         turns = [[utterances[turn] for turn in context] for context in contexts]
-        # Equal candidates once: in two batches their scores might differ in the last digit.
+        # Equal candidates once: their scores could differ in the last digits between batches.
         pairs = [(number, text) for number, some in enumerate(candidates) for text in dict.fromkeys(some)]
         examples = [self._example(turns[number], utterances[text]) for number, text in pairs]
         for data in examples:

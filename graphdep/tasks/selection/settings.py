@@ -1,4 +1,4 @@
-"""Tasks of response selection, their presets and settings."""
+"""Tasks, models and settings of response selection."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from graphdep.training.task import Task
 
 @dataclass(frozen=True)
 class Selections(Task):
-    """The right response to a context, among candidates.
+    """Selection of the right response to a context among candidates.
 
     Example:
         >>> from graphdep.datasets import Ubuntu
@@ -32,8 +32,8 @@ class Selections(Task):
 
     @property
     def metrics(self) -> tuple[Metric, ...]:
-        # The one whose name does not tell the size of the pools, which may differ between the splits; with
-        # one right candidate a pool it is R_n@1.
+        # Its name does not depend on the size of pools, which may differ between splits; with one right
+        # candidate per pool it is R_n@1.
         return (RANKING["P@1"],)
 
     @property
@@ -41,7 +41,7 @@ class Selections(Task):
         return {name: metric.signature for name, metric in RANKING.items()}
 
 
-# Chinese words have characters for pieces, and there is no bundled parser for them.
+# The Chinese encoder reads characters; there is no bundled Chinese parser.
 _CHINESE = {"encoder": "bert-base-chinese", "parser": "stanza:zh"}
 
 TASKS: dict[str, Task] = {
@@ -68,10 +68,10 @@ COLUMNS: dict[str, tuple[str, ...]] = {
         "val_MRR",
     ),
 }
-"""The scores of a table, the one that the paper reports first."""
+"""The scores in tables, the paper's first."""
 
 
-# Trained from nothing, for which the rate and epochs of fine-tuning are too small.
+# Training from scratch needs a higher learning rate and more epochs than fine-tuning.
 _MATCHING: dict[str, object] = {
     "sia_edges": None,
     "max_length": 600,  # the last ten turns and the response, of 50 words each
@@ -99,21 +99,21 @@ def _matching(summary: str, encoder: str, **overrides: object) -> ModelPreset:
 
 SELECTION_MODELS: dict[str, ModelPreset] = {
     # Table 2
-    "bert": _bert("the encoder alone: its [CLS] decides", None),
-    "bert-vanilla": _bert("two more attention layers on layer k, over all pairs", "transformer"),
-    "bert-intra": _bert("SIA over ancestors alone", "sia-intra"),
-    "bert-inter": _bert("SIA over pairs of small depth alone", "sia-inter"),
+    "bert": _bert("the encoder alone, with the state of [CLS]", None),
+    "bert-vanilla": _bert("two more attention layers on layer k, with full attention", "transformer"),
+    "bert-intra": _bert("SIA over ancestors only", "sia-intra"),
+    "bert-inter": _bert("SIA over pairs of small depth only", "sia-inter"),
     "bert-sia": _bert("SIA: ancestors, and pairs of small depth across utterances", "sia"),
-    # the other reading of its text: a word sees what depends on it
+    # the other reading of the text: a word attends to its descendants
     "bert-sia-descendants": _bert(
-        "SIA over descendants in place of ancestors", "sia", direction="descendants"
+        "SIA over descendants instead of ancestors", "sia", direction="descendants"
     ),
 }
-# Table 1: what the paper compares with, and what it does not have: SIA on each of them.
+# Table 1: the paper's baselines; and SIA on each of them, which the paper does not have.
 for _name, _summary in {
-    "ums": "UMS: which utterance was moved, does not belong there, or came before",
-    "ss-da": "SS-DA: who speaks, and dialogues that are cut off earlier as further pairs",
-    "spider": "SPIDER: the order of shuffled utterances, and subject, verb and object together",
+    "ums": "UMS: insertion, deletion and search of utterances",
+    "ss-da": "SS-DA: speakers, and shortened dialogues as further pairs",
+    "spider": "SPIDER: order of shuffled utterances, and subject-verb-object triples",
 }.items():
     SELECTION_MODELS[f"bert-{_name}"] = _bert(f"the encoder with {_summary}", None, objective=_name)
     SELECTION_MODELS[f"bert-{_name}-sia"] = _bert(f"SIA with {_summary}", "sia", objective=_name)
@@ -204,8 +204,8 @@ def _of_selection(task: str) -> Published:
         of_task(_SIA_TABLE_1) | {name: tuple(value / 100 for value in row) for name, row in own.items()},
         _SELECTION_SIZES[task],
         of_task(_SIA_OTHERS),
-        "the paper says neither m, learning rate nor length, nor which pools of Douban it leaves out; the "
-        "code of BERT-FP leaves out only those without a right candidate (filter=negative)",
+        "the paper does not give m, learning rate, length and the excluded pools of Douban; the code of "
+        "BERT-FP excludes only pools without a right candidate (filter=negative)",
     )
 
 
@@ -220,13 +220,13 @@ MATCHING_ENCODERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "ioi": ("num_layers", "image_words", "image_turns", "matching_form", "block_objective"),
     }
 )
-"""Models by name, and which of the settings below each reads."""
-# Of the layer, which is not imported for it.
+"""Matching models, and the settings below that each reads."""
+# Values of options of the models, which need PyTorch.
 _MATCHING_FORMS = ("paper", "code")
 _OBJECTIVES = ("local", "global")
 _ACCUMULATIONS = ("dynamic", "static", "last")
 _OWN = ("match_channels", "image_words", "image_turns", "accumulation", "matching_form", "block_objective")
-# What stands on an encoder, and so has no place in a model that is none.
+# Settings of heads on encoders, with their only allowed values for matching models.
 _OF_ENCODERS: Mapping[str, Any] = MappingProxyType(
     {"objective": None, "sia_edges": None, "readout": "cls", "mlp_layers": 1}
 )
@@ -237,28 +237,29 @@ OBJECTIVES = ("ums", "ss-da", "spider")
 
 class SelectionConfig(PretrainedConfig, kind="selection"):
     """Settings of a run on response selection. "Improving Retrieval-based Dialogue System via Syntax-Informed
-    Attention" (SIA) gives the layer and no other figure; length, learning rate, batch and epochs are those of
-    BERT-FP's public code, on which it builds. That code cuts whichever of context and response is longer,
-    ours the context first. ``graphdep settings --task ubuntu`` lists the settings.
+    Attention" (SIA) gives only the layer; length, learning rate, batch size and epochs are those of the
+    public code of BERT-FP, on which it builds. That code cuts the longer of context and response, graphdep
+    first the context. ``graphdep settings --task ubuntu`` lists the settings.
 
-    The models that match each utterance with the response
-    (:func:`~graphdep.tasks.selection.model.build_matching_model`) start from words. Their presets have the
-    papers' sizes, and a ``max_length`` of 600, which ten utterances and a response of 50 words fit in; words
-    beyond the 50 of an utterance take room as well, so that of contexts with longer ones the first utterances
-    may be cut. Not the papers' are what word vectors start from (nothing, unless ``vectors`` is set),
-    ``batch_size``, ``max_epochs`` and the learning rates of DUA (.005) and IOI (1e-4).
+    Models that match each utterance with the response
+    (:func:`~graphdep.tasks.selection.model.build_matching_model`) read words. Their presets have the papers'
+    sizes and a ``max_length`` of 600, enough for ten utterances and a response of 50 words; longer utterances
+    count in full, so that the first ones may be cut. The papers differ in the initial word vectors (random
+    here, unless ``vectors`` is set), ``batch_size``, ``max_epochs`` and the learning rates of DUA (.005) and
+    IOI (1e-4).
 
     Further objectives (``objective``) have the losses of
     :class:`~graphdep.nn.models.UtteranceManipulationModel` (``"ums"``),
     :class:`~graphdep.nn.models.SpeakerSelectionModel` (``"ss-da"``) and
     :class:`~graphdep.nn.models.StructuralDialogueModel` (``"spider"``), and the examples of
-    :mod:`graphdep.datasets.selection.objectives`; their defaults are those of the public code.
+    :mod:`graphdep.datasets.selection.objectives`, with the defaults of their public code.
 
     Args:
-        **settings: Those of :class:`~graphdep.training.encoder_config.PretrainedConfig`, and of selection.
+        **settings: The settings of :class:`~graphdep.training.encoder_config.PretrainedConfig` and of
+            selection.
 
     Raises:
-        ValueError: If a value has the wrong type or is outside its range; the message names key and value.
+        ValueError: If a value has the wrong type or is out of range; the message names key and value.
     """
 
     task: str = "ubuntu"
@@ -266,59 +267,59 @@ class SelectionConfig(PretrainedConfig, kind="selection"):
     encoder: str = setting(
         "bert-base-uncased",
         "Encoder: a folder or a name on the Hugging Face hub, a published checkpoint of BERT-FP (*.pt, with "
-        "base), transformer for one that is trained from scratch on words, or a model that matches each "
-        "utterance with the response (smn, dua, dam-2018, ioi).",
+        "base), transformer for one trained from scratch on words, or a model that matches each utterance "
+        "with the response (smn, dua, dam-2018, ioi).",
     )
     base: str | None = setting(
         None,
-        "Folder or name of the BERT whose sizes and tokenizer a checkpoint of BERT-FP has.",
+        "Folder or name of the BERT model with the sizes and tokenizer of a checkpoint of BERT-FP.",
         published=True,
     )
-    edges: str | None = setting("transformer", "Edges of the encoder itself.")
+    edges: str | None = setting("transformer", "Edges of the encoder.")
     sia_edges: str | None = setting(
         "sia", "Edges of SIA's layers on the encoder; none for the encoder alone.", defines=True, free=True
     )
     sia_layer: int | None = setting(
         None,
-        "Layer of the encoder that SIA's layers read, counted from 1; none: 6 of 12, else the middle.",
+        "Layer of the encoder that SIA's layers read, from 1; none for the middle, 6 of 12.",
         defines=True,
     )
-    sia_layers: int = setting(2, "SIA's layers.", defines=True)
+    sia_layers: int = setting(2, "Number of SIA's layers.", defines=True)
     sia_block: str = setting(
         "attention",
-        "SIA's layer: attention alone, or (bert) output projection, residual and LayerNorm as well.",
+        "SIA's layer: attention only, or (bert) also output projection, residual connection and LayerNorm.",
         choices=("attention", "bert"),
         defines=True,
     )
     sia_mask: str = setting(
         "additive",
-        "Mask of SIA's scores: additive, or multiplicative as Eq. 5 is printed.",
+        "Mask of SIA's scores: additive, or multiplicative as in Eq. 5.",
         choices=("additive", "multiplicative"),
         defines=True,
     )
     direction: str = setting(
         "ancestors",
-        "Words that a word sees in its tree.",
+        "Words of its tree that a word attends to.",
         choices=("ancestors", "descendants", "both"),
         defines=True,
         free=True,
     )
     special: str = setting(
         "example",
-        "What special nodes see and are seen by in SIA's layers.",
+        "Scope of edges of special nodes in SIA's layers.",
         choices=("example", "cls", "none"),
         defines=True,
         free=True,
     )
     max_sum: int = setting(4, "Largest sum of depths, m of Eq. 4.", defines=True)
     mlp_layers: int = setting(
-        1, "Linear layers between the readout and the score; Eq. 2 has one.", defines=True
+        1, "Number of linear layers between readout and score; Eq. 2 has one.", defines=True
     )
     readout: str = setting(
         "cls",
-        "Readout of any encoder and of SIA on it: the state of [CLS], as in Eq. 2 (cls), the mean over all "
-        "pieces of context and response (mean), or (pair) the means u and v of either side as [u; v; |u - "
-        "v|; u * v]. With few pairs [CLS] stays untrained where it was no sentence vector before.",
+        "Readout: the state of [CLS] as in Eq. 2 (cls), the mean over all pieces of context and response "
+        "(mean), or [u; v; |u - v|; u * v] of the means u of the context and v of the response (pair). With "
+        "few pairs [CLS] learns little in encoders that do not use it as a sentence vector.",
         choices=("cls", "mean", "pair"),
         defines=True,
     )
@@ -335,51 +336,51 @@ class SelectionConfig(PretrainedConfig, kind="selection"):
     heads: int = 4
     ff_channels: int = 1024
     dropout: float = setting(
-        0.1, "Dropout of the encoder that is trained from scratch, of SIA's attention and before the score."
+        0.1, "Dropout of encoders trained from scratch, of SIA's attention and before the score."
     )
     max_length: int = setting(
         256,
-        "Words, or pieces of a pretrained encoder, of context and response together at most; the context "
-        "loses its first ones.",
-        least=4,  # [CLS], [SEP], a piece of the response, [SEP]
+        "Largest number of words, or pieces of a pretrained encoder, of context and response together; "
+        "longer contexts are cut from the left.",
+        least=4,  # [CLS], [SEP], one piece of the response, [SEP]
         published=True,
         free=True,
     )
     max_turns: int | None = setting(
-        None, "Utterances of a context, the last ones; none for all.", published=True, free=True
+        None, "Number of last utterances of a context to read; none for all.", published=True, free=True
     )
     limit_eval: int | None = setting(
         None,
-        "Validate and test on so many examples each at most, of pools spread over their splits.",
+        "Largest number of validation and of test examples, in pools spread over the splits.",
         panel=DATA,
         published=True,
         free=True,
     )
     overlap: str | None = setting(
         None,
-        "Of dailydialog-selection: pools of val and test that are known from train are kept, or dropped, the "
-        "corpus' default.",
+        "dailydialog-selection: keep validation and test pools that occur in training, or (none, too) drop "
+        "them.",
         choices=(None, "keep", "drop"),
         published=True,
         free=True,
     )
     negatives_from: str | None = setting(
         None,
-        "Of ubuntu-irc: negatives are drawn from the log or from the split; none for the corpus' own way.",
+        "ubuntu-irc: draw negatives from the log or from the split; none for the default of the corpus.",
         choices=(None, "log", "split"),
         published=True,
         free=True,
     )
     pool_size: int | None = setting(
         10,
-        "Of ubuntu, douban and ecommerce: candidates that each pool of val and test must have; none for any "
-        "number.",
+        "ubuntu, douban and ecommerce: required number of candidates in validation and test pools; none for "
+        "any.",
         published=True,
         free=True,
     )
     filter: str = setting(
         "both",
-        "Pools that count: those with a right and a wrong response (both).",
+        "Pools that count; both: those with right and wrong candidates.",
         choices=FILTERS,
         free=True,
     )
@@ -390,75 +391,73 @@ class SelectionConfig(PretrainedConfig, kind="selection"):
     # models that match each utterance with the response
     match_channels: int = setting(
         50,
-        "Of encoders smn and dua: size of the matching vectors, and of the GRU over them.",
+        "Encoders smn and dua: size of the matching vectors and of the GRU over them.",
         published=True,
     )
     image_words: int = setting(
         50,
-        "Words of an utterance that are read, the last ones: rows and columns of an image of similarities.",
+        "Number of last words of an utterance to read: rows and columns of similarity images.",
         published=True,
     )
     image_turns: int = setting(
         10,
-        "Utterances of a context that are read, the last ones; those without words do not count.",
+        "Number of last utterances of a context to read, without empty ones.",
         published=True,
     )
     accumulation: str = setting(
-        "dynamic", "Of encoder smn: parts of the context's vector.", choices=_ACCUMULATIONS, defines=True
+        "dynamic", "Encoder smn: accumulation of the context.", choices=_ACCUMULATIONS, defines=True
     )
     matching_form: str = setting(
         "paper",
-        "Of encoders smn, dua, dam-2018 and ioi: as in the paper or as in its code, where they disagree.",
+        "Encoders smn, dua, dam-2018 and ioi: as in the paper or as in its code, if they differ.",
         choices=_MATCHING_FORMS,
         defines=True,
     )
     block_objective: str = setting(
         "local",
-        "Of encoder ioi: each block learns the label (local), or their sum (global).",
+        "Encoder ioi: loss of each block (local) or of their sum (global).",
         choices=_OBJECTIVES,
         defines=True,
     )
     # further objectives
     objective: str | None = setting(
         None,
-        "What is learnt beside the selection of responses, over any encoder and with or without SIA's "
-        "layers.",
+        "Auxiliary objective, for any encoder, with or without SIA's layers.",
         choices=(None, *OBJECTIVES),
         defines=True,
     )
-    manipulated_turns: int = setting(5, "Of ums: utterances of an example at most.", defines=True)
+    manipulated_turns: int = setting(5, "ums: largest number of utterances in an example.", defines=True)
     manipulation_loss: str = setting(
         "sigmoid",
-        "Of ums: sigmoid, or softmax over the places of an example.",
+        "ums: sigmoid, or softmax over the positions in an example.",
         choices=("sigmoid", "softmax"),
         defines=True,
     )
     insertion_weight: float = setting(
-        1.0, "Of ums: factor of the loss of insertion; that of the pairs has 1.", defines=True
+        1.0, "ums: weight of the loss of insertion, relative to that of selection.", defines=True
     )
-    deletion_weight: float = setting(1.0, "Of ums: factor of the loss of deletion.", defines=True)
-    search_weight: float = setting(1.0, "Of ums: factor of the loss of search.", defines=True)
+    deletion_weight: float = setting(1.0, "ums: weight of the loss of deletion.", defines=True)
+    search_weight: float = setting(1.0, "ums: weight of the loss of search.", defines=True)
     speakers: str = setting(
         "added",
-        "Of ss-da: two vectors are added to the encoder's, or its segments are the speakers.",
+        "ss-da: add speaker vectors to the encoder, or use its segments for speakers.",
         choices=("added", "segments"),
         defines=True,
     )
     cuts: int = setting(
         1,
-        "Of ss-da: further right pairs of a right pair, each with a wrong one; 0 for speakers alone.",
+        "ss-da: number of shortened dialogues per right pair, each with a wrong one; 0 for speakers only.",
         defines=True,
     )
     order_form: str = setting(
         "extra",
-        "Of spider: shuffled contexts are examples of their own (extra), or the examples that the selection "
-        "is learnt from (same).",
+        "spider: shuffled contexts are separate examples (extra), or those of selection (same).",
         choices=("extra", "same"),
         defines=True,
     )
-    order_places: int = setting(20, "Of spider: utterances whose order is predicted at most.", defines=True)
-    order_weight: float = setting(0.1, "Of spider: factor of the loss of the order.", defines=True)
-    backbone_weight: float = setting(0.5, "Of spider: factor of the loss of the backbone.", defines=True)
+    order_places: int = setting(20, "spider: largest number of utterances to order.", defines=True)
+    order_weight: float = setting(0.1, "spider: weight of the loss of the order.", defines=True)
+    backbone_weight: float = setting(0.5, "spider: weight of the loss of the backbone.", defines=True)
 
     objective_of: ClassVar[Mapping[str, str]] = {
         "manipulated_turns": "ums",
@@ -473,7 +472,7 @@ class SelectionConfig(PretrainedConfig, kind="selection"):
         "order_weight": "spider",
         "backbone_weight": "spider",
     }
-    """The objective that a setting is for."""
+    """The objective of each setting."""
 
     models: ClassVar[Mapping[str, ModelPreset]] = SELECTION_MODELS
     encoders: ClassVar[Mapping[str, bool]] = {"transformer": True, **dict.fromkeys(MATCHING_ENCODERS, False)}
@@ -487,7 +486,7 @@ class SelectionConfig(PretrainedConfig, kind="selection"):
         own = preset.overrides.get("encoder") if preset is not None else None
         if own in MATCHING_ENCODERS and self.encoder != own:
             raise ValueError(
-                f"model {self.model!r} starts from words: 'encoder' must be {own!r} (got {self.encoder!r})"
+                f"model {self.model!r} reads words: 'encoder' must be {own!r} (got {self.encoder!r})"
             )
         super().check()
         for name in _OWN:
@@ -496,31 +495,30 @@ class SelectionConfig(PretrainedConfig, kind="selection"):
         for name, only in _OF_ENCODERS.items() if self.encoder in MATCHING_ENCODERS else ():
             if getattr(self, name) != only:
                 raise ValueError(
-                    f"{name!r} is for models on an encoder; with encoder={self.encoder!r} it must be "
-                    f"{only!r} (got {getattr(self, name)!r})"
+                    f"{name!r} must be {only!r} for encoder={self.encoder!r} (got {getattr(self, name)!r})"
                 )
         for name, objective in self.objective_of.items():
             self.check_read((name,), f"objective={objective!r}", self.objective == objective)
         for name in ("overlap", "negatives_from", "pool_size"):
             self.check_option(name, name)
         if self.batch_tokens is not None:
-            raise ValueError("'batch_tokens' is not built for response selection: use 'batch_size'")
+            raise ValueError("'batch_tokens' is not available for response selection: use 'batch_size'")
 
     @property
     def weights(self) -> dict[str, float]:
-        """The factor of each further loss, by its name."""
+        """The weights of further losses by name."""
         ending = "_weight"
         names = [name for name, of in self.objective_of.items() if of == self.objective]
         return {n.removesuffix(ending): getattr(self, n) for n in names if n.endswith(ending)}
 
     @property
     def from_scratch(self) -> bool:
-        """Whether the encoder is trained from nothing, on words."""
+        """Whether the encoder is trained from scratch, on words."""
         return self.encoder in self.encoders
 
     @property
     def reads_trees(self) -> bool:
-        return super().reads_trees or self.objective == "spider"  # whose triples are arcs
+        return super().reads_trees or self.objective == "spider"  # its triples are arcs
 
     @property
     def encoder_base(self) -> str | None:
@@ -544,6 +542,6 @@ class SelectionConfig(PretrainedConfig, kind="selection"):
         return {name: ranking_metric(name, **options).signature for name in names}
 
     def data_settings(self) -> dict[str, Any]:
-        # The encoder's tokenizer cuts words into pieces; all that start from words share them.
+        # The tokenizer belongs to the encoder; all models of words share their data.
         encoder = "transformer" if self.from_scratch else self.encoder
         return super().data_settings() | {"encoder": encoder, "base": self.base}

@@ -1,4 +1,4 @@
-"""The family of tasks on sentences and pairs of sentences."""
+"""The task family of sentences and pairs of sentences."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ SENTENCES = TaskFamily(
     ),
     unit_name="sentences",
     gives="sentence vectors",
-    predicted='of texts and pairs, "prediction" and "probability_NAME" as said',
+    predicted='for texts and pairs, "prediction" and "probability_NAME"',
     used_by="graphdep.SentenceEncoder, graphdep.SequenceClassifier, `graphdep embed` and `graphdep predict`",
     published=PAPER,
     columns=COLUMNS,
     floors={BAG: "bag of words"},
-    frozen="a logistic regression, of numbers a ridge regression, on vectors u, v of the texts (of a pair "
-    "|u - v| and u * v), means over their nodes by the encoder before its training",
+    frozen="logistic regression (ridge regression for numbers) on the vector of a text, the mean over its "
+    "nodes by the frozen encoder, and for pairs on |u - v| and u * v",
 )
-"""A label or a grade of sentences or of pairs of sentences."""
+"""Labels or grades of sentences or of pairs of sentences."""

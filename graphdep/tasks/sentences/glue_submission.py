@@ -1,4 +1,4 @@
-"""The files that GLUE's leaderboard takes, from trained models."""
+"""Submissions to GLUE's leaderboard."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ class SubmissionFile(NamedTuple):
     """A file of the leaderboard.
 
     Args:
-        task: The checkpoint that it comes from, as named in :func:`predict_glue`; WNLI, whose development set
-            contradicts its training set, has none and is a constant.
+        task: Task of its checkpoint (:func:`predict_glue`); :obj:`None` for WNLI, which is constant, since
+            its development set contradicts its training set.
         name: Its corpus.
-        split: The split of :class:`~graphdep.datasets.GLUE` that it answers.
-        rows: Rows of the official test file.
-        constant: What stands in for predictions: of classes the most frequent one, of a score the middle.
+        split: The split of :class:`~graphdep.datasets.GLUE`.
+        rows: Number of rows of the official test file.
+        constant: A constant prediction: the most frequent class, or the middle of the scale.
     """
 
     task: str | None
@@ -68,35 +68,35 @@ FILES = {
     "WNLI.tsv": SubmissionFile(None, "wnli", "test", 146, "0"),
 }
 NAMES = tuple(dict.fromkeys(file.task for file in FILES.values() if file.task is not None))
-# Tasks whose labels are those of a corpus of GLUE, numbered alike.
+# Tasks with the same numbers of labels as a corpus of GLUE.
 _TASKS = {"sst2": ("glue-sst2", "sst2", "sst"), "mrpc": ("glue-mrpc", "mrpc")}
 
 
 def check_checkpoints(checkpoints: Mapping[str, str | os.PathLike[str]]) -> None:
-    """Finds out before the work whether each checkpoint is one of its task.
+    """Checks that each checkpoint belongs to its task.
 
     Raises:
         FileNotFoundError: If there is no such file.
-        ValueError: If a name is none of :obj:`NAMES`, or a file is no checkpoint of that task.
+        ValueError: If a name is not in :obj:`NAMES`, or a file is not a checkpoint of that task.
     """
     from graphdep.training.checkpoint import read_task  # here, since Lightning takes seconds to import
 
     for name, path in checkpoints.items():
         if name not in NAMES:
-            raise ValueError(f"a checkpoint is for one of {', '.join(NAMES)} (got {name!r})")
+            raise ValueError(f"a checkpoint must be for one of {', '.join(NAMES)} (got {name!r})")
         task, wanted = read_task(path), _TASKS.get(name, (name,))
         if task not in wanted:
             raise ValueError(
-                f"{os.fspath(path)}: trained on the task {task!r}, but {name!r} takes a checkpoint of "
+                f"{os.fspath(path)}: trained on the task {task!r}, but {name!r} needs a checkpoint of "
                 f"{' or '.join(wanted)}"
             )
 
 
 def tasks_of(given: Iterable[tuple[str | None, Path]]) -> dict[str, Path]:
-    """Checkpoints by their tasks, those that are named or else those of their training.
+    """Checkpoints by task, the named one or that of the training.
 
     Raises:
-        ValueError: If a task is there twice, or GLUE has no test for one.
+        ValueError: If a task is repeated, or GLUE has no test set for it.
     """
     from graphdep.training.checkpoint import read_task
 
@@ -106,7 +106,7 @@ def tasks_of(given: Iterable[tuple[str | None, Path]]) -> dict[str, Path]:
         name = next((name for name, tasks in _TASKS.items() if named is None and task in tasks), task)
         if named is None and name not in NAMES:
             known = ", ".join(NAMES)
-            raise ValueError(f"{path}: trained on the task {task!r}, but the leaderboard is of {known}")
+            raise ValueError(f"{path}: trained on the task {task!r}, but the leaderboard has {known}")
         if name in found:
             raise ValueError(f"'--checkpoint' names {name!r} twice: {found[name]} and {path}")
         found[name] = path
@@ -114,8 +114,8 @@ def tasks_of(given: Iterable[tuple[str | None, Path]]) -> dict[str, Path]:
 
 
 def glue_root(checkpoint: str | os.PathLike[str], name: str) -> str:
-    """The folder that a model was trained from, if the test files of its task are there in the layout of
-    GLUE's download; else the usual folder. Only such files are ever read there.
+    """The ``root`` of a model's training, if it has the test files of its task in the layout of GLUE's
+    download; else the default folder. Only such files are read there.
     """
     from graphdep.training.checkpoint import read_checkpoint
 
@@ -135,11 +135,10 @@ def check_test_files(
     root: str | os.PathLike[str] = _ROOT,
     raw_from: str | os.PathLike[str] | None = None,
 ) -> None:
-    """Finds out before the work whether the test files of these tasks are there, as :func:`predict_glue` has
-    them.
+    """Checks that the test files of tasks exist; for arguments see :func:`predict_glue`.
 
     Raises:
-        FileNotFoundError: If one is missing; names the file and the folders.
+        FileNotFoundError: If a file is missing; names the file and the folders.
     """
     wanted = {*names}
     for file, about in FILES.items():
@@ -151,7 +150,7 @@ def check_test_files(
                 pattern = part_pattern(about.name, about.split)
                 places = " nor in ".join(repr(str(folder)) for folder in folders)
                 raise FileNotFoundError(
-                    f"{pattern} is not in {places}, and {file} answers it. It is published at "
+                    f"{file} needs {pattern}, which is not in {places}. It is published at "
                     f"{corpus.published}. Unpack it anywhere and pass that folder as raw_from=DIR (on the "
                     "command line: --raw-from DIR)"
                 )
@@ -168,27 +167,27 @@ def predict_glue(
     device: str | torch.device | None = None,
     progress: bool | None = None,
 ) -> dict[str, list[str]]:
-    """A model's answers to the test sets of its task, by the leaderboard's file: of MNLI three.
+    """Predictions of a model for the test sets of its task, by file of the leaderboard (three for MNLI).
 
-    A test file of another size than the official one is answered all the same; a warning says so.
+    If the size of a test file differs from the official one, a warning is logged.
 
     Args:
         checkpoint: ``best.ckpt`` of a run on sentences.
-        name: Which corpus it answers: ``"cola"``, ``"sst2"``, ``"mrpc"``, ``"stsb"``, ``"mnli"``, ``"qnli"``,
+        name: Name of the task: ``"cola"``, ``"sst2"``, ``"mrpc"``, ``"stsb"``, ``"mnli"``, ``"qnli"``,
             ``"rte"`` or ``"qqp"``.
-        root: Folder of GLUE, with the test files below ``raw/``. (default: ``"datasets/glue"``)
+        root: Folder of GLUE with the test files in ``raw/``. (default: ``"datasets/glue"``)
         raw_from: Folder of GLUE's download to copy the test files from. (default: :obj:`None`)
-        parser: Parser, or its name; :obj:`None` for the checkpoint's if that is ``"bundled"``.
-            (default: :obj:`None`)
-        batch_size: Examples a batch. (default: :obj:`64`)
-        device: Where the model runs; :obj:`None` for a GPU if there is one. (default: :obj:`None`)
-        progress: Show progress on stderr; :obj:`None` for it if there is some work to do.
-            (default: :obj:`None`)
+        parser: Parser, or its name; :obj:`None` for the checkpoint's if it is ``"bundled"``. (default:
+            :obj:`None`)
+        batch_size: Examples per batch. (default: :obj:`64`)
+        device: Device of the model; :obj:`None` for a GPU if there is one. (default: :obj:`None`)
+        progress: Show progress on stderr; :obj:`None` for only if there is much work. (default:
+            :obj:`None`)
 
     Raises:
         FileNotFoundError: If the checkpoint or a test file is missing.
-        ValueError: If the checkpoint is not of that task, has diverged, or a test file is damaged: an answer
-            is known by its place, so that each row must have its own number as index.
+        ValueError: If the checkpoint is not of this task, has diverged, or a test file is damaged: the index
+            of each row must be its number.
     """
     check_batch_size(batch_size)
     check_checkpoints({name: checkpoint})
@@ -216,8 +215,7 @@ def predict_glue(
             outputs = torch.cat([_outputs(task, batch) for batch in batches])
             if not outputs.isfinite().all():
                 raise ValueError(
-                    f"{os.fspath(checkpoint)}: gives outputs that are not finite for {file}: it has diverged "
-                    "in training"
+                    f"{os.fspath(checkpoint)}: outputs for {file} are not finite: it has diverged in training"
                 )
             values = task.goal.predict(outputs).tolist()
             answers[file] = [_answer(value, dataset.labels) for value in values]
@@ -225,12 +223,12 @@ def predict_glue(
 
 
 def constant_answers(file: str) -> list[str]:
-    """As many rows of one answer as the official test set has, for a task that there is no model of."""
+    """Constant predictions for the official test set, for a task without a model."""
     return [FILES[file].constant] * FILES[file].rows
 
 
 def check_submission(output: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-    """Raises :class:`ValueError` if a folder of that name cannot be made, or would lose what is there."""
+    """Raises :class:`ValueError` if the folder cannot be made, or files in it would be replaced."""
     check_folder("output", output)
     check_replaced(output, [*FILES, ARCHIVE], overwrite=overwrite)
     path = Path(os.path.realpath(output))
@@ -242,18 +240,17 @@ def check_submission(output: str | os.PathLike[str], *, overwrite: bool = False)
 def write_submission(
     output: str | os.PathLike[str], answers: Mapping[str, Sequence[str]], *, overwrite: bool = False
 ) -> None:
-    """Writes the leaderboard's files and ``submission.zip`` of them, each whole, the archive last.
+    """Writes the leaderboard's files and ``submission.zip`` atomically, the archive last.
 
-    Every file has the header ``index<TAB>prediction``; rows count from 0. The same answers make the same
-    bytes.
+    Every file has the header ``index<TAB>prediction``; rows count from 0. Equal predictions give equal bytes.
 
     Args:
         output: The folder.
-        answers: The answers in the order of the test set, by file.
-        overwrite: Replace another submission that is there. (default: :obj:`False`)
+        answers: Predictions in the order of the test set, by file.
+        overwrite: Replace another submission in the folder. (default: :obj:`False`)
 
     Raises:
-        ValueError: If one of the leaderboard's files is there, and :obj:`overwrite` is not set.
+        ValueError: If one of the files exists and :obj:`overwrite` is not set.
     """
     check_submission(output, overwrite=overwrite)
     path = Path(os.path.realpath(output))
@@ -264,17 +261,17 @@ def write_submission(
                 lines = ["index\tprediction", *(f"{number}\t{row}" for number, row in enumerate(rows))]
                 content = "".join(line + "\n" for line in lines).encode()
                 (temporary / file).write_bytes(content)
-                # A date of its own: without one, the archive would have that of today.
+                # ZipInfo has a constant date instead of today's.
                 archive.writestr(zipfile.ZipInfo(file), content, zipfile.ZIP_DEFLATED)
         path.mkdir(exist_ok=True)
         for name in (*answers, ARCHIVE):
             os.replace(temporary / name, path / name)
-        for name in {*FILES} - {*answers}:  # none of another submission stays beside these
+        for name in {*FILES} - {*answers}:  # files of another submission
             (path / name).unlink(missing_ok=True)
 
 
 def _ids(task: SentenceTask, state: RunState) -> dict[str, Any]:
-    """What turns texts into the model's ids, and the settings of the data that the model was trained with."""
+    """Arguments of a dataset: vocabulary or tokenizer of the model, and data settings of its training."""
     from graphdep.training.build import backbone_of
 
     own = state.config.dataset_options("test")
@@ -288,5 +285,5 @@ def _outputs(task: SentenceTask, batch: Any) -> torch.Tensor:
 
 
 def _answer(value: float, labels: tuple[str, ...]) -> str:
-    """The label of a number, or a score within its scale where there are no labels."""
+    """The label of a class, or a score clipped to its scale."""
     return labels[int(value)] if labels else f"{min(max(value, 0.0), float(MAX_SCORE)):.3f}"

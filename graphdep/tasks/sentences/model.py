@@ -1,4 +1,4 @@
-"""From settings to models of sentences, and how they learn."""
+"""The task of sentences and its models."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from graphdep.parsing.parser import Parser
 from graphdep.sentence.sentence import Sentence
 from graphdep.tasks.sentences.settings import BAG, TREE_ENCODERS, Goal, SentenceConfig, Sentences
 from graphdep.training.build import (
-    Parts,
+    BuildInputs,
     add_syntax,
     build_encoder,
     encoder_reads,
@@ -67,12 +67,12 @@ _CLASSES: dict[str, Callable[..., M.TextEncoder]] = {
 
 
 def build_tree_encoder(config: Any, num_words: int, vectors: Tensor | None = None) -> M.TextEncoder:
-    """The encoder of the settings, not trained.
+    """A new encoder of the settings.
 
     Args:
         config: A :class:`SentenceConfig` with one of :data:`TREE_ENCODERS`.
         num_words: Size of the vocabulary.
-        vectors: Word vectors to start from, ``[num_words, dim]``. (default: :obj:`None`)
+        vectors: Initial word vectors, ``[num_words, dim]``. (default: :obj:`None`)
     """
     own = {name: getattr(config, name) for name in TREE_ENCODERS[config.encoder]}
     return _CLASSES[config.encoder](
@@ -88,7 +88,7 @@ def build_model(
     *,
     num_classes: int,
 ) -> M.SentenceModel | M.SentencePairModel:
-    """Encoder and head, not trained."""
+    """A new encoder with its head."""
     if config.encoder in TREE_ENCODERS:
         encoder = build_tree_encoder(config, num_words, vectors)
     else:
@@ -99,9 +99,7 @@ def build_model(
 def with_head(
     config: SentenceConfig, encoder: M.TextEncoder, num_classes: int
 ) -> M.SentenceModel | M.SentencePairModel:
-    """The encoder with the head of those that give each text a vector: a classifier, or of pairs a
-    comparison.
-    """
+    """The encoder with a head on text vectors: a classifier, or for pairs a comparison."""
     if config.num_texts == 1:
         head: nn.Module = M.ClassificationHead(encoder.hidden_channels, num_classes, config.dropout)
         return M.SentenceModel(encoder, head)
@@ -112,25 +110,25 @@ def with_head(
 def build_pretrained_model(
     config: SentenceConfig, num_classes: int, num_relations: int, encoder: PretrainedEncoder
 ) -> M.SentenceModel:
-    """The encoder with what the settings add to its layers, and a classifier of [CLS], not trained; or, if it
-    is frozen, as it is, with the head that models trained from scratch have.
+    """A pretrained encoder with the syntax of the settings and a new classifier of [CLS]; if frozen, with the
+    head of models trained from scratch.
 
     Args:
         config: The settings.
         num_classes: Size of the output.
         num_relations: Number of relation ids.
-        encoder: The encoder, with its weights. It is changed in place.
+        encoder: The encoder, which is changed in place.
     """
     if config.frozen:
         return with_head(config, M.FrozenEncoder(encoder), num_classes)
-    # First, so that all models of a seed have the same classifier: they then differ by their syntax alone.
+    # Before the syntax, so that all models of a seed have the same classifier.
     head = M.ClassificationHead(encoder.hidden_channels, num_classes, config.dropout, std=0.02)
     add_syntax(config, num_relations, encoder)
     return M.SentenceModel(encoder, head)
 
 
 LIMIT_TRAIN = 10_000
-"""Training examples at most, spread over the split: more hardly change a linear model."""
+"""Largest number of training examples of a linear model, spread over the split; more hardly change it."""
 _C = (1e-3, 1e-2, 1e-1, 1.0)
 _ALPHA = (1e3, 1e2, 1e1, 1.0)
 
@@ -138,13 +136,13 @@ _ALPHA = (1e3, 1e2, 1e1, 1.0)
 def probe_scores(
     goal: Goal, splits: Splits, names: Sequence[str], encoder: PretrainedEncoder
 ) -> dict[str, float]:
-    """The metrics of a linear model that reads the vectors of an encoder as it is.
+    """The scores of a linear model on the vectors of a frozen encoder.
 
     Args:
-        goal: Says what is predicted, and how that is scored.
+        goal: Predictions and metrics.
         splits: The data.
-        names: The splits: the one to train on, the one to choose on, and those that are scored besides.
-        encoder: The encoder, as it was loaded.
+        names: Names of the splits: for training, for validation, and others. All but the first are scored.
+        encoder: The encoder as loaded.
     """
     x, y = {}, {}
     for name in names:
@@ -166,8 +164,8 @@ def probe_scores(
 
 
 def features(vectors: Tensor) -> np.ndarray:
-    r"""What a linear model reads: of a text its vector :math:`\mathbf{u}`, of a pair
-    :math:`|\mathbf{u} - \mathbf{v}|` and :math:`\mathbf{u} \odot \mathbf{v}`.
+    r"""Features of a linear model: the vector :math:`\mathbf{u}` of a text, or
+    :math:`|\mathbf{u} - \mathbf{v}|` and :math:`\mathbf{u} \odot \mathbf{v}` of a pair.
 
     Shapes:
         - vectors: :math:`(N, 1, C)` or :math:`(N, 2, C)`; output: :math:`(N, C)` or :math:`(N, 2C)`
@@ -181,10 +179,10 @@ def features(vectors: Tensor) -> np.ndarray:
 def fit_probe(
     x: dict[str, np.ndarray], y: dict[str, np.ndarray], train: str, val: str, *, classifies: bool
 ) -> Any:
-    """The logistic regression, or of numbers the ridge regression, that is best on a split.
+    """A logistic regression, or for numbers a ridge regression.
 
-    Features are scaled to unit variance. How strongly it is regularised is chosen by the accuracy or the mean
-    squared error on :obj:`val`; of equal ones it is the strongest. One class alone is predicted always.
+    Features are scaled to unit variance. The regularisation is chosen by accuracy or mean squared error on
+    :obj:`val`, the strongest of equally good ones. With a single class, that class is always predicted.
 
     Args:
         x, y: Features ``[N, F]`` and targets ``[N]`` by split.
@@ -196,7 +194,7 @@ def fit_probe(
     metric = ACCURACY if classifies else MSE
     best, value = None, None
     strengths = _C if classifies else _ALPHA
-    for strength in with_progress(strengths, "fitting a linear model to the encoder's vectors"):
+    for strength in with_progress(strengths, "fitting a linear model to the frozen encoder"):
         own = LogisticRegression(C=strength, max_iter=2000) if classifies else Ridge(alpha=strength)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
@@ -208,13 +206,12 @@ def fit_probe(
 
 
 def bag_scores(goal: Goal, splits: Splits, split: str) -> dict[str, float]:
-    """The metrics of a split by the words alone, of a model that is fitted once for all splits that share
-    their words.
+    """The scores of a bag of words on a split; the model is fitted once and kept in ``splits``.
 
     Args:
-        goal: Says what is predicted, and how that is scored.
-        splits: The data; it learns from at most :data:`LIMIT_TRAIN` examples of the training split.
-        split: The split that is scored.
+        goal: Predictions and metrics.
+        splits: The data; at most :data:`LIMIT_TRAIN` training examples are used.
+        split: Name of the split.
     """
     if (found := splits.kept.get((BAG, goal, split))) is not None:
         return dict(found)
@@ -252,14 +249,13 @@ def _spec(config: SentenceConfig) -> Sentences:
 
 
 class SentenceTask(EncoderTask):
-    """Learns a label or a grade of sentences or of pairs of sentences.
+    """Learns labels or grades of sentences or of pairs of sentences.
 
     Args:
         model: Gives logits: ``model(batch) -> [num_graphs, classes]``.
-        edges: Transform that builds the batch's edges, the tree control included.
+        edges: Transform that builds the edges of a batch, including the tree control.
         goal: Loss and metrics.
-        optimizer: Makes an optimizer of parameters. (default: AdaGrad with a learning rate of 1e-3)
-        **options: As in :class:`LearningTask`.
+        optimizer, **options: See :class:`LearningTask`.
 
     Example:
         >>> from graphdep import Sentence, Vocab, to_data
@@ -282,10 +278,10 @@ class SentenceTask(EncoderTask):
     ) -> None:
         super().__init__(model, edges, optimizer, **options)
         self.goal, self.metrics = goal, goal.metrics
-        self._looked = not isinstance(getattr(model, "encoder", None), GraphTransformer)
+        self._root_checked = not isinstance(getattr(model, "encoder", None), GraphTransformer)
 
     @classmethod
-    def build(cls, config: SentenceConfig, parts: Parts) -> Self:
+    def build(cls, config: SentenceConfig, parts: BuildInputs) -> Self:
         spec = _spec(config)
         classes = parts.num_classes or spec.num_classes
         if parts.pretrained is None:
@@ -318,8 +314,8 @@ class SentenceTask(EncoderTask):
         return probe_scores(_spec(config).goal, splits, config.splits, encoder)
 
     def on_train_start(self) -> None:
-        # Beforehand, in the order of the data: batches of other epochs would give other last digits, and a
-        # run that goes on where it was stopped would not be the same.
+        # Before training and in the order of the data: other batches would change the last digits, and the
+        # result of a resumed run.
         encoder = getattr(self.model, "encoder", None)
         if isinstance(encoder, FrozenEncoder):
             given = self.trainer.train_dataloader, self.trainer.val_dataloaders
@@ -328,26 +324,26 @@ class SentenceTask(EncoderTask):
 
     def on_before_batch_transfer(self, batch: Any, dataloader_idx: int) -> Any:
         batch = super().on_before_batch_transfer(batch, dataloader_idx)
-        if not self._looked:
-            self._looked = True
+        if not self._root_checked:
+            self._root_checked = True
             if _reads_no_word(batch.on("cpu") if isinstance(batch, FlatBatch) else batch):
                 logger.warning(
-                    "no edge of the first batch goes from a word to ROOT, which is read: the model sees no "
-                    "word (edges: %r)",
+                    "no edge of the first batch goes from a word to ROOT, whose state is classified: the "
+                    "model sees no word (edges: %r)",
                     self.edges,
                 )
         return batch
 
     @property
     def counts_fillers(self) -> bool:
-        # A frozen encoder would read the texts of fillers, which it does not remember, in each step.
+        # A frozen encoder would encode fillers, which it does not cache, in each step.
         return isinstance(getattr(self.model, "encoder", None), FrozenEncoder)
 
     def loss(self, batch: Batch) -> Tensor:
         if "node_y" not in batch:
             logits, y = (without_fillers(batch, rows) for rows in (self(batch), batch.y))
             return self.goal.loss(logits.float(), y)
-        # Of a treebank: the sum over all nodes of a sentence, as its papers have it.
+        # With labels of nodes, the sum over all nodes of a sentence, as in the papers.
         logits, y = self.model.node_logits(batch)  # type: ignore[operator]
         return self.goal.loss(logits.float(), y) * (y.numel() / batch.y.numel())
 
@@ -385,7 +381,7 @@ class SentenceTask(EncoderTask):
     ) -> tuple[Data, list[Sentence]]:
         if len(texts) != config.num_texts:
             what = {1: "one text", 2: "a pair of texts"}[config.num_texts]
-            raise ValueError(f"'texts' must be {what}, as the model was trained on (got {len(texts)})")
+            raise ValueError(f"'texts' must be {what}, as in training (got {len(texts)})")
         return super().example(config, vocab, relations, texts, parser)
 
     def answers(self, state: Any, batch: Data, trees: Sequence[Sentence]) -> list[Answer]:
@@ -406,8 +402,8 @@ class SentenceTask(EncoderTask):
 
 
 def _reads_no_word(batch: Batch) -> bool:
-    """Whether all edges that ROOT has come from ROOT nodes."""
-    if batch.edge_index is None:  # beside cliques, which are utterances
+    """Whether no edge goes from a word to ROOT."""
+    if batch.edge_index is None:  # only implicit pairs, which are utterances
         return False
     source, target = batch.node_type[batch.edge_index] == NodeType.ROOT
     return not bool((target & ~source).any())

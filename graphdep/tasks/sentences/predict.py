@@ -1,4 +1,4 @@
-"""Classifiers of texts and encoders of sentences."""
+"""Classifiers of texts and sentence encoders."""
 
 from __future__ import annotations
 
@@ -49,20 +49,20 @@ if TYPE_CHECKING:
 
 
 def check_width(examples: Sequence[tuple[Input, ...]], trained: int | None = None) -> int:
-    """How many texts each example has; raises :class:`ValueError` if one has another number than the model
-    was trained on, or without a model than the first.
+    """The number of texts in each example; raises :class:`ValueError` unless it is that of the training, or
+    without ``trained`` that of the first example.
     """
     wanted = trained or len(examples[0])
     for number, example in enumerate(examples):
         if len(example) != wanted:
             what = {1: "a single text", 2: "a pair of texts"}
-            other = " as the first is" if trained is None else ", as the model was trained on"
+            other = ", as the first" if trained is None else ", as in training"
             raise ValueError(f"'X[{number}]' must be {what[wanted]}{other} (got {what[len(example)]})")
     return wanted
 
 
 def place_in(number: int, column: int, width: int) -> str:
-    """What a text of an example is called, of pairs with its place in the pair."""
+    """The name of a text in messages."""
     return repr(f"X[{number}]" if width == 1 else f"X[{number}][{column}]")
 
 
@@ -78,18 +78,18 @@ USUAL_COLUMNS: tuple[list[str], ...] = (
     ["question", "sentence"],
     ["first", "second"],
 )
-"""What the columns of texts are mostly called, in GLUE and elsewhere."""
+"""Common names of text columns, in GLUE and elsewhere."""
 
 
 def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
-    """Every row of a ``.csv``, ``.tsv`` or ``.jsonl`` file with what a model predicts for its texts.
+    """The rows of a ``.csv``, ``.tsv`` or ``.jsonl`` file with predictions for their texts.
 
     Raises:
-        ValueError: If the columns do not fit the model, or a row is wrong; names file and line.
+        ValueError: If the columns do not fit the model, or a row is invalid; names file and line.
         OSError: If the file cannot be read.
     """
     if request.kind == ".conllu":
-        raise ValueError("'output' must end in .csv, .tsv or .jsonl: a row a text is written (got '.conllu')")
+        raise ValueError("'output' must end in .csv, .tsv or .jsonl for predictions of texts (got '.conllu')")
     source, model = request.source, SequenceClassifier._of_request(task, request)
     columns = _columns(request)
     if request.lines is None:
@@ -98,8 +98,8 @@ def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
         rows = rows_of_lines(source, request.lines, columns)
     cells = [(row, column) for row in rows for column in columns]
     read: Sequence[Input | None] = read_cells(cells, len(columns) == 1, model._ready().intake())
-    inputs = iter(read if request.trees is None else request.trees)  # a tree a row
-    examples = [tuple(cast(Input, next(inputs)) for _ in columns) for _ in rows]  # none is left out
+    inputs = iter(read if request.trees is None else request.trees)  # one tree per row
+    examples = [tuple(cast(Input, next(inputs)) for _ in columns) for _ in rows]  # no row is skipped
     outputs = model._outputs(examples, lambda n, column: f"{source}:{rows[n].line}: {columns[column]!r}")
     labels = model._classes(request.state)
     if labels is None:
@@ -113,7 +113,7 @@ def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
     names = None if labels is None else [str(label) for label in labels]
     text, replaced = write_rows(request.kind, [row.values for row in rows], predicted, names)
     own = int(model.own_trees.sum())
-    notes = [f"the input had columns of these names, which are replaced: {', '.join(replaced)}"]
+    notes = [f"columns of the input were replaced: {', '.join(replaced)}"]
     return FilePrediction(
         text,
         {
@@ -135,7 +135,7 @@ def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
 
 
 def _columns(request: FileRequest) -> list[str]:
-    """The columns with the texts: those that are given, else those of the training, else the usual ones."""
+    """The columns of texts: those given, else those of the training, else common names."""
     config = request.state.config
     width = config.num_texts
     if request.lines is not None:
@@ -150,13 +150,13 @@ def _columns(request: FileRequest) -> list[str]:
             return found[0]
     if names is None:
         raise ValueError(
-            f"{request.checkpoint}: trained on the task {config.task!r}, which does not say what your "
-            f"columns are called: give --text-columns (those of {request.source} are {', '.join(there)})"
+            f"{request.checkpoint}: trained on the task {config.task!r}, which has no names of columns: give "
+            f"--text-columns (those of {request.source} are {', '.join(there)})"
         )
     columns = _split(names)
     if len(columns) != width:
         raise ValueError(
-            f"'text_columns' must name as many columns as the model reads texts, {width} (got {names!r})"
+            f"'text_columns' must name {width} columns, one per text of the model (got {names!r})"
         )
     return columns
 
@@ -171,62 +171,57 @@ _COLUMNS = ("first", "second")
 class SequenceClassifier(ClassifierMixin, TaskEstimator):
     r"""Classifies texts or pairs of texts with a Transformer whose attention follows their syntax.
 
-    :meth:`fit` parses the texts and fine-tunes a pretrained encoder on them, or trains one from nothing, as
-    ``graphdep train --task csv`` does. ``X`` is a list, array or Series of texts or pairs, all of one kind:
+    :meth:`fit` parses the texts and fine-tunes a pretrained encoder, or trains one from scratch, like
+    ``graphdep train --task csv``. ``X`` is a list, array or Series of texts or of pairs:
 
     - a string: a text, which is parsed;
-    - a list of strings: a sentence whose words are given, and parsed as they are;
+    - a list of strings: the words of a sentence, which is parsed without tokenization;
     - :class:`~graphdep.Sentence`, ``Span`` of spaCy, ``Sentence`` of stanza, ``TokenList`` of conllu, or a
-      mapping for :meth:`Sentence.from_dict`: a sentence with its tree, which is read as it is;
+      mapping for :meth:`Sentence.from_dict`: a sentence with its tree, which is used unchanged;
     - ``Doc`` of spaCy, ``Document`` of stanza, or a list of sentences with trees: a text of several
-      sentences, one tree in all (:func:`~graphdep.sentence.join_sentences`);
-    - a tuple of two of these: a pair; so is a row of an array or data frame of two columns.
+      sentences, joined to one tree (:func:`~graphdep.sentence.join_sentences`);
+    - a tuple of two of these, or a row of an array or data frame with two columns: a pair.
 
-    A list is never a pair. One of two strings with white space, which may be meant as a pair, is refused.
-    The scheme of all trees of ``X`` is decided together (:class:`~graphdep.sentence.Intake`).
+    A list is never a pair; a list of two strings with white space, perhaps meant as a pair, is refused. The
+    label scheme is decided for all trees of ``X`` together (:class:`~graphdep.sentence.Intake`).
 
     Args:
         encoder: Name or folder of a pretrained Hugging Face encoder, which needs fewer texts; :obj:`None`
-            for one that is trained from nothing, on words. (default: :obj:`None`)
-        model: The syntax in it: a model of ``graphdep train``, such as from nothing ``"dt"``,
-            ``"transformer"``, ``"lstm"``, or on an encoder ``"bert"`` (none), ``"bert-dt"``, ``"bert-g2g"``,
-            ``"bert-dam"``. (default: ``"dt"``, on an encoder ``"bert-dt"``)
-        edges: What a word attends to, instead of the model's own edges: a name of
-            :func:`graphdep.transforms.resolve`, or any transform. A transform is kept in copies and pickles,
-            and no file of :meth:`save` can hold it: :meth:`load` has to be given the same. (default:
-            :obj:`None`)
+            for an encoder of words from scratch. (default: :obj:`None`)
+        model: A model of ``graphdep train``: from scratch e.g. ``"dt"``, ``"transformer"`` (no syntax),
+            ``"lstm"``; with a pretrained encoder e.g. ``"bert"`` (no syntax), ``"bert-dt"``, ``"bert-g2g"``,
+            ``"bert-dam"``. (default: ``"dt"`` or ``"bert-dt"``)
+        edges: Edges instead of the model's: a name for :func:`graphdep.transforms.resolve`, or a transform.
+            Copies and pickles keep a transform, files of :meth:`save` do not: give it to :meth:`load`.
+            (default: :obj:`None`)
         parser: Name for :func:`graphdep.parsing.resolve_parser`. (default: ``"bundled"``)
-        validation_fraction: The share of the texts that the best epoch is chosen on, and that is not trained
-            on. (default: :obj:`0.1`)
-        random_state: Seed of the weights, of the order of the texts, dropout, and what validates; a
-            ``RandomState`` or :obj:`None` draws one. (default: :obj:`0`)
-        batch_size: Texts or pairs a batch, in training and prediction. (default: :obj:`32`)
-        device: Such as ``"cpu"`` or ``"cuda"``; :obj:`None` for a GPU if there is one. (default: :obj:`None`)
-        progress: Show the epochs on stderr. (default: :obj:`True`)
-        folder: Keeps the run, with its ``best.ckpt``, the texts and their parses, so that ``graphdep
-            evaluate`` finds what it was trained and validated on; :obj:`None` keeps the model alone, in
-            memory. (default: :obj:`None`)
-        cache: SQLite file that keeps the parses, those of predictions too, so that none is made twice, by
-            whatever process; :obj:`None` keeps those of training in :obj:`folder`, or without one as long as
-            this process lives, so that the fits of a search share them. (default: :obj:`None`)
-        callbacks: Lightning's callbacks for the training, see :func:`graphdep.training.train`. (default:
-            none)
-        max_words, truncate: Words of a text at most (:class:`~graphdep.parsing.parser.WordLimit`), and
-            whether the first ones of a longer text are read, which else is an error. (default:
-            :obj:`10_000`, :obj:`False`)
-        **settings: Any further setting of ``graphdep train``, such as :obj:`max_epochs` or :obj:`lr`.
+        validation_fraction: Share of the texts for validation, by which the best epoch is chosen. (default:
+            :obj:`0.1`)
+        random_state: Seed of weights, order of texts, dropout and validation share; with a ``RandomState`` or
+            :obj:`None` a random one. (default: :obj:`0`)
+        batch_size: Texts or pairs per batch, in training and prediction. (default: :obj:`32`)
+        device: E.g. ``"cpu"`` or ``"cuda"``; :obj:`None` for a GPU if there is one. (default: :obj:`None`)
+        progress: Show epochs on stderr. (default: :obj:`True`)
+        folder: Folder to keep the run in, with ``best.ckpt``, texts and parses, e.g. for ``graphdep
+            evaluate``; :obj:`None` keeps only the model, in memory. (default: :obj:`None`)
+        cache: SQLite file that keeps all parses; :obj:`None` keeps those of training in :obj:`folder`, or
+            without one in a temporary file that the fits of this process share. (default: :obj:`None`)
+        callbacks: Lightning callbacks for training, see :func:`graphdep.training.train`. (default: none)
+        max_words, truncate: Longest text in words, and whether longer texts are cut instead of an error
+            (:class:`~graphdep.parsing.parser.WordLimit`). (default: :obj:`10_000`, :obj:`False`)
+        **settings: Further settings of ``graphdep train``, such as :obj:`max_epochs` or :obj:`lr`.
 
     Attributes:
-        classes\_: The classes, sorted, as in the columns of :meth:`predict_proba`.
-        history\_: The values of each epoch of the training, as in its ``metrics.csv``.
-        result\_: What ``graphdep train`` reports of the run, its ``"checkpoint"`` being :obj:`None` without
-            :obj:`folder`; a loaded model has none.
-        own_trees: Of the texts of the last fit or prediction whether their trees were in ``X``, ``[n]``, or
-            of pairs ``[n, 2]``; all others are a parser's.
-        tree_counts: Of the last fit or prediction how many trees were given, and how many of them were bad,
-            by the reason, or converted, by the scheme (:meth:`Intake.counts`).
-        parser_failures: Texts of the last prediction that have a chain for a tree.
-        cut_words: Words of the last prediction that the model did not read, as there was no room for them.
+        classes\_: The sorted classes, in the order of the columns of :meth:`predict_proba`.
+        history\_: The values of each epoch, as in ``metrics.csv``.
+        result\_: The result of the run as in ``result.json``, with ``"checkpoint"`` :obj:`None` without
+            :obj:`folder`; loaded models have none.
+        own_trees: Whether each text of the last fit or prediction came with a tree, ``[n]``, or for pairs
+            ``[n, 2]``.
+        tree_counts: Numbers of given trees in the last fit or prediction, of bad ones by reason, and of
+            converted ones by scheme (:meth:`Intake.counts`).
+        parser_failures: Number of texts in the last prediction whose tree is a chain.
+        cut_words: Number of words beyond the length limit of the model in the last prediction.
 
     Example:
         >>> from graphdep import SequenceClassifier
@@ -270,14 +265,14 @@ class SequenceClassifier(ClassifierMixin, TaskEstimator):
         self._keep(locals())
 
     def fit(self, X: Any, y: Any) -> SequenceClassifier:
-        """Trains on texts and their labels: texts, whole or truth values, or numbers that stand for classes.
+        """Trains on texts and their labels: strings, booleans or numbers.
 
         Raises:
-            TypeError: If something is no text, words or parse; the message has its position.
-            ValueError: If a text is blank or has more than :obj:`max_words` words, a parse is no tree, a
-                label has a control character, the shapes of ``X`` and ``y`` are wrong, there are fewer than
-                two classes, or a setting is wrong.
-            TrainingError: If the loss is not finite any more.
+            TypeError: If an entry is not a text, words or a parse; the message has its position.
+            ValueError: If a text is blank or has more than :obj:`max_words` words, a parse is not a tree, a
+                label has a control character, the shapes of ``X`` and ``y`` do not fit, there are fewer than
+                two classes, or a setting is invalid.
+            TrainingError: If the loss is not finite.
         """
         intake = self._intake()
         given = read_examples("X", X, intake)
@@ -300,8 +295,8 @@ class SequenceClassifier(ClassifierMixin, TaskEstimator):
         """The most likely class of each text or pair, ``[n]``.
 
         Raises:
-            TypeError, ValueError: As :meth:`fit`, and if ``X`` has pairs where the model was trained on
-                single texts, or the other way round.
+            TypeError, ValueError: See :meth:`fit`; also if ``X`` has pairs but the model was trained on
+                single texts, or vice versa.
         """
         best = self.predict_proba(X).argmax(axis=1)
         return self.classes_[best]
@@ -310,18 +305,18 @@ class SequenceClassifier(ClassifierMixin, TaskEstimator):
         """The probability of each class, ``[n, num_classes]``, float64.
 
         Raises:
-            TypeError, ValueError: As :meth:`predict`.
+            TypeError, ValueError: See :meth:`predict`.
         """
         examples = self._examples(X)
         logits = self._outputs(examples, lambda n, c: place_in(n, c, len(examples[0])))
         return logits.double().softmax(dim=1).numpy()[:, self._order]
 
     def attention(self, X: Any) -> list[AttentionMap]:
-        """What the words of each text or pair attend to, in every layer and head: with pictures,
+        """The attention weights between words for each text or pair, in all layers and heads; plot them with
         ``model.attention(["It rains."])[0].plot()``.
 
         Raises:
-            TypeError, ValueError: As :meth:`predict`, and if the model has no attention between words, or a
+            TypeError, ValueError: See :meth:`predict`; also if the model has no attention between words, or a
                 text is too long for it.
         """
         from graphdep.visualization.attention import attention_of
@@ -342,7 +337,7 @@ class SequenceClassifier(ClassifierMixin, TaskEstimator):
         return (state.labels or list(range(task.num_classes))) if task.goal.classifies else None
 
     def _outputs(self, examples: Sequence[tuple[Input, ...]], place: Callable[[int, int], str]) -> Tensor:
-        """The model's outputs, ``[num_examples, C]``; ``place`` names a text by its example and its place."""
+        """The model's outputs, ``[num_examples, C]``; ``place`` names a text by example and position."""
         known, width = self._ready(), len(examples[0])
         places = [place(number, column) for number in range(len(examples)) for column in range(width)]
         trees, numbers = known.distinct_trees([one for row in examples for one in row], places)
@@ -378,7 +373,7 @@ def _own_trees(examples: Sequence[tuple[Input, ...]]) -> np.ndarray:
 
 
 def _check_labels(y: Any, count: int) -> np.ndarray:
-    """Labels as an array ``[count]`` of one kind."""
+    """Labels as an array ``[count]`` of one type."""
     if tuple(getattr(y, "shape", ()))[1:] == (1,):
         y = column_or_1d(y, warn=True)
     values = listed("y", y, count, "texts")
@@ -398,37 +393,32 @@ _PROGRESS_FROM = 64
 
 
 class SentenceEncoder(HubModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Sentence vectors of a trained model, as a function and as a step of a scikit-learn ``Pipeline``.
+    """Sentence vectors of a trained model, also as a step of a scikit-learn ``Pipeline``.
 
-    A text is parsed and becomes one tree, as in the corpora; its vector is the encoder's readout of that
-    tree, the state below the head that was trained on top. Of a pretrained encoder that is the state of
-    [CLS], of a frozen one the mean over the pieces; a text that is longer than its setting ``max_length``
-    loses its last words. Nothing is learnt here: :meth:`fit` checks its input. The checkpoint is loaded when
-    it is first needed, and is left out of copies and pickles, which load it again.
+    A text is parsed to one tree. Its vector is the encoder's readout, the input of the trained head: for a
+    pretrained encoder the state of [CLS], for a frozen one the mean over the pieces, both without the words
+    beyond ``max_length``. :meth:`fit` only checks its input. The checkpoint is loaded when first needed;
+    copies and pickles load it again.
 
-    Words and trees of yours are read as they are, as :class:`SequenceClassifier` reads single texts. No text
-    is refused but one of more than :obj:`max_words` words. An empty one, or one of white space alone,
-    has no tree and gets the zero vector. A text that the parser fails on, such as a sentence of more words
-    than it takes, has a chain for a tree: :attr:`parser_failures` counts those of the last call, and a
-    warning is logged. A word that training has not seen, of whatever language, is ``[UNK]``.
+    Inputs are those of :class:`SequenceClassifier` for single texts. Blank texts get the zero vector. If the
+    parser fails on a text, its tree is a chain and a warning is logged; :attr:`parser_failures` counts these
+    in the last call. Unknown words are read as ``[UNK]``.
 
     Args:
         checkpoint: ``best.ckpt`` of a run; for a model in memory see :meth:`from_model`.
         parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser; :obj:`None` for the
-            checkpoint's if that is ``"bundled"``. The name of another one may stand for a file or a download,
-            which no checkpoint may ask for by itself: it has to be given here. (default: :obj:`None`)
-        edges: The edges that it was trained with, or their name, where they are your own and not known by the
-            name in the checkpoint, which holds no code. (default: :obj:`None`)
-        batch_size: Texts a batch at most; fewer where they are long. (default: :obj:`64`)
-        device: Where the model runs; :obj:`None` for a GPU if there is one, and for a model in memory for
-            where it is. (default: :obj:`None`)
-        progress: Show progress on stderr; :obj:`None` for it if there is some work to do.
-            (default: :obj:`False`)
-        cache: SQLite file that keeps the parses, so that none is made twice, e.g. in cross-validation.
+            checkpoint's if it is ``"bundled"``. Others, which may be a file or a download, must be given.
             (default: :obj:`None`)
-        max_words, truncate: Words of a text at most (:class:`~graphdep.parsing.parser.WordLimit`), and
-            whether the first ones of a longer text are read, which else is an error. (default:
-            :obj:`10_000`, :obj:`False`)
+        edges: The edges of the training, or their name, if they are your own and not registered under the
+            name in the checkpoint. (default: :obj:`None`)
+        batch_size: Largest number of texts per batch; fewer if they are long. (default: :obj:`64`)
+        device: Device of the model; :obj:`None` for a GPU if there is one, or for the device of a model in
+            memory. (default: :obj:`None`)
+        progress: Show progress on stderr; :obj:`None` for only if there is much work. (default:
+            :obj:`False`)
+        cache: SQLite file that keeps the parses, e.g. for cross-validation. (default: :obj:`None`)
+        max_words, truncate: Longest text in words, and whether longer texts are cut instead of an error
+            (:class:`~graphdep.parsing.parser.WordLimit`). (default: :obj:`10_000`, :obj:`False`)
 
     Example:
         >>> from sklearn.linear_model import LogisticRegression
@@ -483,24 +473,23 @@ class SentenceEncoder(HubModel, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         max_length: int | None = None,
         **options: Any,
     ) -> SentenceEncoder:
-        """The encoder of a model in memory. Copies and pickles hold the model.
+        """Uses the encoder of a model in memory. Copies and pickles contain the model.
 
         Args:
-            model: An encoder (:class:`~graphdep.nn.models.TextEncoder`), or a model that has one as
-                :obj:`model.encoder`.
-            vocab: Its words.
+            model: A :class:`~graphdep.nn.models.TextEncoder`, or a model with one as :obj:`model.encoder`.
+            vocab: Its vocabulary.
             relations: Its relations.
             edges: Transform that builds the edges of a batch.
             parser: Name of a parser, or a parser. (default: ``"bundled"``)
-            arcs: ``"basic"``, ``"enhanced"`` or ``"enhanced++"``: the arcs that it was trained on.
-                (default: ``"basic"``)
-            engine: What makes enhanced graphs, ``"rules"`` or ``"pybart"``. (default: ``"rules"``)
-            max_length: Of a pretrained encoder, nodes of a text at most. (default: as many as it takes)
+            arcs: The arcs of its training: ``"basic"``, ``"enhanced"`` or ``"enhanced++"``. (default:
+                ``"basic"``)
+            engine: Engine of enhanced graphs, ``"rules"`` or ``"pybart"``. (default: ``"rules"``)
+            max_length: Longest text in nodes, for a pretrained encoder. (default: the encoder's limit)
             **options: Further arguments of the class.
 
         Raises:
-            ValueError: If :obj:`arcs` or :obj:`engine` is unknown, or :obj:`max_length` is more than the
-                encoder takes or for an encoder that is not pretrained.
+            ValueError: If :obj:`arcs` or :obj:`engine` is unknown, or :obj:`max_length` exceeds the limit of
+                the encoder or is given for an encoder that is not pretrained.
         """
         check_arcs(arcs)
         check_engine(engine)
@@ -515,14 +504,14 @@ class SentenceEncoder(HubModel, ClassNamePrefixFeaturesOutMixin, TransformerMixi
 
     def _trained(self) -> tuple[Any, Any]:
         if isinstance(self.checkpoint, _InMemory):
-            raise ValueError("'checkpoint' must be that of a run: a model in memory has no settings to save")
+            raise ValueError("a model in memory has no settings to save: load it from a checkpoint")
         return load_task(self.checkpoint, self.edges)
 
     def _result(self) -> Mapping[str, Any] | None:
         return None if isinstance(self.checkpoint, _InMemory) else super()._result()
 
     def encode(self, texts: Any) -> Tensor:
-        """The vectors of texts. Equal texts are encoded once, and a text has the same vector in any company.
+        """The vectors of texts, each independent of the other texts.
 
         Args:
             texts: A list, tuple, NumPy array or pandas Series of texts, lists of words, or parses.
@@ -531,14 +520,15 @@ class SentenceEncoder(HubModel, ClassNamePrefixFeaturesOutMixin, TransformerMixi
             - output: :math:`(n, C)`, float32, on the CPU, in the order of the texts
 
         Raises:
-            TypeError: If :obj:`texts` is one text, or an entry is none; the message has its position.
-            ValueError: If a parse is no tree; a text has more than :obj:`max_words` words, before any is
-                parsed; the checkpoint is none, has diverged, or was trained with a parser that has to be
-                given; or :obj:`batch_size` is no whole number of at least 1.
+            TypeError: If :obj:`texts` is a single text, or an entry is not a text; the message has its
+                position.
+            ValueError: If a parse is not a tree, a text has more than :obj:`max_words` words, the checkpoint
+                is invalid or has diverged, the parser must be given, or :obj:`batch_size` is not a whole
+                number of at least 1.
         """
         size = plain(self.batch_size)
         check_batch_size(size)
-        with _as_it_was(self.checkpoint):
+        with _evaluation_mode(self.checkpoint):
             known = self._ready()
             values = _check_texts(texts, known.intake(ADVICE))
             numbers = [n for n, one in enumerate(values) if not isinstance(one, str) or one.strip()]
@@ -560,7 +550,7 @@ class SentenceEncoder(HubModel, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         return [found[number] for number in range(len(made))]
 
     def _vectors(self, known: Predictor, inputs: Sequence[Input], places: Sequence[str]) -> Tensor:
-        """The vector of each input, no text of them blank."""
+        """The vectors of inputs, none of them blank."""
         trees, numbers = known.distinct_trees(inputs, places)
         found: list[Tensor] = []
         for start in range(0, len(trees), CHUNK):
@@ -568,7 +558,7 @@ class SentenceEncoder(HubModel, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         return known.check_finite(torch.stack(found))[numbers]
 
     def fit(self, X: Any, y: Any = None) -> SentenceEncoder:
-        """Checks that ``X`` holds texts; there is nothing to learn."""
+        """Checks that ``X`` has texts; nothing is learnt."""
         _check_texts(X)
         return self
 
@@ -579,12 +569,11 @@ class SentenceEncoder(HubModel, ClassNamePrefixFeaturesOutMixin, TransformerMixi
     @property
     def _n_features_out(self) -> int:
         # For get_feature_names_out.
-        with _as_it_was(self.checkpoint):
+        with _evaluation_mode(self.checkpoint):
             return int(self._ready().task.model.encoder.hidden_channels)
 
     def _ready(self) -> Predictor:
-        # What was loaded counts as long as what it was loaded by is the same: set_params() may have changed
-        # it, or a training the file.
+        # set_params() may have changed the arguments, or a new run the file.
         key = self.checkpoint, self._file(), self.parser, self.edges, self.device, self.progress, self.cache
         if self._loaded is None or self._loaded[0] != key:
             self._loaded = key, self._load()
@@ -623,7 +612,7 @@ class SentenceEncoder(HubModel, ClassNamePrefixFeaturesOutMixin, TransformerMixi
 
 
 class _InMemory(nn.Module):
-    """A model in memory as task, state and settings of a run at once, as far as a predictor asks for them."""
+    """A model in memory, in the roles of task, state and settings that :class:`Predictor` needs."""
 
     parser = "bundled"
 
@@ -650,14 +639,14 @@ class _InMemory(nn.Module):
         return {"arcs": self.arcs, "engine": self.engine}
 
     def encoded(self, trees: list[Sentence], config: Any, vocab: Vocab, relations: RelationVocab) -> Data:
-        tokens = getattr(self.model["encoder"], "tokens", None)  # of a pretrained one
+        tokens = getattr(self.model["encoder"], "tokens", None)  # only pretrained encoders have them
         options: dict[str, Any] = {"max_length": self.max_length, "arcs": self.arcs}
         return trees_data(trees, relations, vocab=vocab, tokens=tokens, **options)
 
 
 @contextmanager
-def _as_it_was(checkpoint: Any) -> Iterator[None]:
-    """Leaves a model in memory in the mode that it is in."""
+def _evaluation_mode(checkpoint: Any) -> Iterator[None]:
+    """Sets a model in memory to evaluation mode and restores its mode at the end."""
     if not isinstance(checkpoint, _InMemory):
         yield
         return

@@ -1,4 +1,4 @@
-"""Tasks on sentences and pairs, their presets and settings."""
+"""Tasks, models and settings of sentences and pairs of sentences."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-# PyTorch is left to the functions that compute: a task is told of without it.
+# Only functions import PyTorch: tasks are described without it.
 
 
 @dataclass(frozen=True)
 class Goal:
-    """A loss, the prediction it leads to, and the metrics of that prediction.
+    """A loss with its prediction and metrics.
 
     Args:
-        loss: Takes logits ``[B, classes]`` and targets ``y``, gives the mean loss. Of a regression the one
-            "logit" is the number itself.
-        predict: Takes logits ``[B, classes]``, gives predictions ``[B]``.
-        target: Takes targets ``y``, gives what predictions are compared with ``[B]``.
-        metrics: The metrics; the first decides which epoch is the best.
+        loss: Mean loss, a function of logits ``[B, classes]`` and targets ``y``; for regression the single
+            logit is the number.
+        predict: Predictions ``[B]``, a function of logits ``[B, classes]``.
+        target: Targets ``[B]`` of the metrics, a function of targets ``y``.
+        metrics: The metrics; the first selects the best epoch.
 
     Example:
         >>> import torch
@@ -69,26 +69,24 @@ class Goal:
 
     @property
     def classifies(self) -> bool:
-        """Whether targets are classes, and logits those of classes."""
+        """Whether targets are classes."""
         from torch.nn import functional as F
 
         return self.loss in (cross_entropy, F.cross_entropy)
 
     def score(self, logits: Tensor, y: Tensor, prefix: str) -> dict[str, float]:
-        """Loss and metrics over a whole split, in float64: ``{"<prefix>_loss": ..., "<prefix>_<metric>":
-        ...}``.
-        """
+        """Loss and metrics of a whole split, in float64: ``<prefix>_loss`` and ``<prefix>_<metric>``."""
         logits, y = _precise(logits), _precise(y)
         target, prediction = self.compared(logits, y)
         scores = {f"{prefix}_{metric.name}": metric(prediction, target) for metric in self.metrics}
         return {f"{prefix}_loss": float(self.loss(logits, y)), **scores}
 
     def compared(self, logits: Tensor, y: Tensor) -> tuple[np.ndarray, np.ndarray]:
-        """Targets and predictions ``[N]`` that the metrics compare, in float64 where they are no labels."""
+        """Targets and predictions ``[N]`` of the metrics, labels or float64."""
         return self.target(_precise(y)).numpy(), self.predict(_precise(logits)).numpy()
 
     def floor(self, train_y: Tensor, y: Tensor, prefix: str) -> dict[str, float]:
-        """What no skill gets: each metric's floor, by the labels of the training split."""
+        """The floor of each metric, by the targets of the training split."""
         train, target = self.target(train_y).double().numpy(), self.target(y).double().numpy()
         floors = ((metric.name, metric.floor) for metric in self.metrics)
         return {f"{prefix}_{name}": floor(train, target) for name, floor in floors if floor is not None}
@@ -110,8 +108,8 @@ def cross_entropy(logits: Tensor, y: Tensor) -> Tensor:
 
 
 def kl_divergence(logits: Tensor, y: Tensor) -> Tensor:
-    r"""Divergence of the prediction from the sparse target distribution, from "Improved Semantic
-    Representations From Tree-Structured Long Short-Term Memory Networks" (section 4.2).
+    r"""Kullback-Leibler divergence of the sparse target distribution from the prediction, from "Improved
+    Semantic Representations From Tree-Structured Long Short-Term Memory Networks" (section 4.2).
 
     .. math::
         J = \frac{1}{m} \sum_{k=1}^{m} \mathrm{KL} \big( p^{(k)} \,\Vert\, \hat{p}^{(k)} \big)
@@ -157,7 +155,7 @@ ENTAILMENT = Goal(
 )
 SENTIMENT = ENTAILMENT
 PARAPHRASE = replace(ENTAILMENT, metrics=(ACCURACY, F1))
-# The goals of GLUE's tasks, with the metric first that the tables of BERT and its followers show.
+# GLUE's tasks; the first metric is that of BERT's tables.
 ACCEPTABILITY = replace(ENTAILMENT, metrics=(MCC, ACCURACY))
 DUPLICATE = replace(ENTAILMENT, metrics=(F1, ACCURACY, ACCURACY_F1))
 SIMILARITY = Goal(
@@ -166,7 +164,7 @@ SIMILARITY = Goal(
     target=lambda y: y,
     metrics=(SPEARMAN, PEARSON, PEARSON_SPEARMAN),
 )
-# Of texts whose labels nobody knows beforehand.
+# The user's texts.
 CLASSES = replace(ENTAILMENT, metrics=(ACCURACY, MACRO_F1))
 NUMBERS = replace(SIMILARITY, metrics=(MSE_OF_NUMBERS, PEARSON, SPEARMAN))
 
@@ -176,13 +174,13 @@ BAG = "bag_of_words"
 
 @dataclass(frozen=True)
 class Sentences(Task):
-    """A label or a grade of sentences or of pairs of sentences.
+    """Labels or grades of sentences or of pairs of sentences.
 
     Args:
         goal: Loss and metrics.
         num_classes: Size of the model's output.
-        sentences: Sentences in an example: 1 or 2. (default: :obj:`2`)
-        **others: As in :class:`Task`.
+        sentences: Number of sentences in an example, 1 or 2. (default: :obj:`2`)
+        **others: See :class:`Task`.
 
     Example:
         >>> from graphdep.datasets import SICK
@@ -205,18 +203,18 @@ class Sentences(Task):
     @property
     def signatures(self) -> dict[str, str]:
         regression = "logistic regression" if self.goal.classifies else "ridge regression"
-        bag = f"; bag of words: {regression} of scikit-learn on TF-IDF of the words or pieces"
+        bag = f"; bag of words: {regression} on TF-IDF of words or pieces (scikit-learn)"
         return {name: text + bag for name, text in super().signatures.items()}
 
 
 @dataclass(frozen=True)
 class OwnTexts(Sentences):
-    """A label or a number of the user's own texts or pairs of texts: how many of them an example has is said
-    by the settings, and how many classes there are by the data.
+    """Labels or numbers of the user's texts or pairs of texts. The settings decide the number of texts in an
+    example, the data the number of classes.
 
     Args:
-        num_classes: Size of the model's output; 0 for as many as the data has classes. (default: :obj:`0`)
-        **others: As in :class:`Sentences`.
+        num_classes: Size of the model's output; 0 for the number of classes in the data. (default: :obj:`0`)
+        **others: See :class:`Sentences`.
 
     Example:
         >>> from graphdep.datasets import CSVTexts
@@ -295,7 +293,7 @@ TASKS: dict[str, Task] = {
     "qnli": _glue("qnli", "QNLI", ENTAILMENT),
     "qqp": _glue("qqp", "QQP", DUPLICATE),
     "mnli": _glue("mnli", "MNLI", ENTAILMENT, num_classes=3, other_tests=("test-mismatched",)),
-    # As in GLUE: a part of train for validation, the dev set for testing.
+    # A part of GLUE's training set for validation, its dev set for testing.
     "glue-sst2": _glue("sst2", "SST-2, GLUE's splits", SENTIMENT, sentences=1),
     "glue-mrpc": _glue("mrpc", "MRPC, GLUE's splits", DUPLICATE),
     "csv": OwnTexts(
@@ -318,7 +316,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "sst-trees": ("test_accuracy", "val_accuracy"),
     "mrpc": ("test_accuracy", "test_f1", "val_accuracy"),
 }
-"""The scores of a table, the one that the paper reports first."""
+"""The scores in tables, the paper's first."""
 
 
 _OF_BRANCHES = ("heads", "ff_channels", "form", "position_codes")
@@ -332,7 +330,7 @@ CONSTITUENT_ENCODERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "taghypertreelstm": ("cell", "meta_channels", "binarized"),
     }
 )
-"""Encoders over constituents, and which of the settings below each reads."""
+"""Encoders over constituents, and the settings below that each reads."""
 TREE_ENCODERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         **CONSTITUENT_ENCODERS,
@@ -340,12 +338,12 @@ TREE_ENCODERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "use": ("variant", "num_layers", "heads", "ff_channels"),
     }
 )
-"""The same with those over words and dependency trees that have such settings."""
+"""The same, and encoders over words and dependency trees with such settings."""
 TAG_ENCODERS = ("taghypertreelstm",)
-"""Encoders that read the words' tags."""
+"""Encoders that read the tags of words."""
 _OF_ENCODERS = ("leaf", "binarized", "form", "position_codes", "cell", "meta_channels", "variant")
 TREE_HEADED = ("tree-transformer-ct", "tree-transformer-dt", "use")
-"""Those whose heads share the channels."""
+"""Tree encoders with attention heads."""
 LABELLED = "SST of the layouts 'sentence' or 'trees'"
 
 
@@ -370,45 +368,40 @@ _LR: dict[str, object] = {"gate": None, "level_embedding": False}
 
 MODELS: dict[str, ModelPreset] = {
     # Table 3 of the paper
-    "transformer": _plain("no syntax: every word of a sentence sees every other"),
+    "transformer": _plain("no syntax: all words of a sentence attend to each other"),
     "dt-lr": _dt("DT without gate and level embedding", **_LR),
     "dt-rg": _dt("DT without level embedding", level_embedding=False),
     "dt": _dt("Dependency-Transformer, complete"),
     # what the paper leaves open
     "dt-tanh": _dt(
-        "DT with tanh in place of the sigmoid, as the text says; it starts nearly closed", gate="tanh"
+        "DT with tanh instead of the sigmoid, as in the text; initially nearly closed", gate="tanh"
     ),
     "dt-key": _dt(
-        "DT whose gate reads the key word's state, as one sentence of the text says", gate_state="key"
+        "DT with the gate of the key word's state, as in one sentence of the text", gate_state="key"
     ),
     "dt-text": _dt(
         "DT with tanh and the key word's state: one reading of the text", gate="tanh", gate_state="key"
     ),
-    "dt-untyped": _dt(
-        "DT as Eq. 2-3 are written: its gate acts on pairs without a relation, too", untyped="gate"
-    ),
-    "dt-torch": _dt("DT whose relations start where PyTorch's own layers do: wider", start="torch"),
+    "dt-untyped": _dt("DT as in Eq. 2-3: the gate also acts on pairs without a relation", untyped="gate"),
+    "dt-torch": _dt("DT with PyTorch's default initialization of relations, which is wider", start="torch"),
     "dt-infill0": _dt(
-        "DT without any relation but of a word to itself: depth alone is left of the tree", max_distance=0
+        "DT with only the relation of a word to itself: of the tree it knows the depth", max_distance=0
     ),
-    "dt-infill1": _dt("DT without infilling: arcs alone", max_distance=1),
+    "dt-infill1": _dt("DT without infilling: only arcs", max_distance=1),
     "dt-infill3": _dt("DT with paths of up to 3 arcs", max_distance=3),
     "dt-infill4": _dt("DT with paths of up to 4 arcs", max_distance=4),
     "dt-undirected": _dt(
-        "DT whose relations do not tell governor from dependent; levels still do", directions=False
+        "DT with the same relation for governor and dependent; levels still differ", directions=False
     ),
     "dt-nopos": _dt("DT without position embedding", position_embedding=False),
-    "dt-related": ModelPreset("DT that attends to related pairs only", edges="dt-related"),
-    "transformer-nopos": _plain(
-        "no syntax and no positions: a sentence is a bag of words", position_embedding=False
-    ),
-    "transformer-level": _plain("the Transformer with level embedding alone", level_embedding=True),
+    "dt-related": ModelPreset("DT with attention to related pairs only", edges="dt-related"),
+    "transformer-nopos": _plain("no syntax and no positions: a bag of words", position_embedding=False),
+    "transformer-level": _plain("the Transformer with level embedding", level_embedding=True),
     "transformer-wide": _plain(
-        "the Transformer with a wider feed-forward layer: with it and 300 channels, as many parameters as DT",
+        "the Transformer with a wider feed-forward layer: as many parameters as DT with 300 channels",
         ff_channels=424,
     ),
-    # controls
-    # baselines; 1e-3, the paper's rate for DT, is too small for AdaGrad on the recurrent ones
+    # baselines; 1e-3, the paper's learning rate for DT, is too small for recurrent ones with AdaGrad
     "word-average": _baseline("mean of the word vectors, learning rate 0.01", "word-average", lr=0.01),
     "lstm": _baseline("LSTM over the words, learning rate 0.01", "lstm", lr=0.01),
     "bilstm": _baseline("LSTM over the words in both directions, learning rate 0.01", "bilstm", lr=0.01),
@@ -423,7 +416,7 @@ MODELS: dict[str, ModelPreset] = {
         "tree-transformer",
     ),
     "dt-rnn": _baseline(
-        "DT-RNN over the dependency tree: a matrix for each place of a dependent, learning rate 0.01",
+        "DT-RNN over the dependency tree: a matrix per position of a dependent, learning rate 0.01",
         "dt-rnn",
         lr=0.01,
     ),
@@ -432,8 +425,8 @@ MODELS: dict[str, ModelPreset] = {
         "N-ary Tree-LSTM over binarised constituents, learning rate 0.01", "tree-lstm-ct", lr=0.01
     ),
     "rntn": _baseline(
-        "RNTN over binarised constituents, 30 channels; with node_labels=true on the treebank's own trees, "
-        "learning rate 0.01",
+        "RNTN over binarised constituents, 30 channels, learning rate 0.01; with node_labels=true over the "
+        "treebank's trees",
         "rntn",
         hidden_channels=30,
         lr=0.01,
@@ -445,31 +438,31 @@ MODELS: dict[str, ModelPreset] = {
         lr=0.01,
     ),
     "tree-transformer-ct": _baseline(
-        "Tree-Transformer with branches over constituents of any number of parts", "tree-transformer-ct"
+        "Tree-Transformer with branches over constituents with any number of children", "tree-transformer-ct"
     ),
     "tree-transformer-dt": _baseline(
         "Tree-Transformer with branches over the dependency tree", "tree-transformer-dt"
     ),
     "dc-treelstm": _baseline(
-        "DC-TreeLSTM: another Tree-LSTM makes the composition at each node, learning rate 0.01",
+        "DC-TreeLSTM: a second Tree-LSTM generates the composition of each node, learning rate 0.01",
         "dc-treelstm",
         lr=0.01,
     ),
     "taghypertreelstm": _baseline(
-        "TagHyperTreeLSTM: tags of words and constituents make the composition, learning rate 0.01",
+        "TagHyperTreeLSTM: tags of words and constituents generate the composition, learning rate 0.01",
         "taghypertreelstm",
         lr=0.01,
     ),
     "use": _baseline(
-        "architecture of the Universal Sentence Encoder, a Transformer whose states are summed, trained here",
+        "Universal Sentence Encoder, a Transformer with summed states, trained from scratch",
         "use",
     ),
-    # on a pretrained encoder
+    # in a pretrained encoder
     **PRETRAINED_MODELS,
-    # in the place of USE, whose features the paper's Table 1 has
+    # instead of the USE features in the paper's Table 1
     "bert-frozen": ModelPreset(
-        "the pretrained encoder as it is, not trained: means of its last layer over the pieces of each text, "
-        "with the head of the models that are trained from scratch, learning rate 0.01",
+        "the frozen pretrained encoder: means of its last layer over the pieces of each text, with the head "
+        "of models trained from scratch, learning rate 0.01",
         edges="transformer",
         overrides={
             "encoder": "bert-base-uncased",
@@ -490,9 +483,9 @@ _SIZES = (
     _SICK_SIZES,
     _SICK_SIZES,
     {"train": 6920, "val": 872, "test": 1821},
-    {"train": 3668, "val": 408, "test": 1725},  # the paper does not say what it chose its epoch on
+    {"train": 3668, "val": 408, "test": 1725},  # the paper does not say how it chose the epoch
 )
-# A column a task, in the order of _TASKS.
+# One column per task, in the order of _TASKS.
 _ROWS: dict[str, tuple[float, ...]] = {
     # Table 3
     "transformer": (0.2833, 0.8334, 0.8719, 0.7241),
@@ -505,7 +498,7 @@ _ROWS: dict[str, tuple[float, ...]] = {
     "tree-lstm": (0.2734, 0.8200, 0.8570, 0.7207),
     "dt-rnn": (0.3848, 0.6338, 0.8660, 0.6751),
 }
-# Of the same table, where some are missing.
+# Rows of the same table with missing figures.
 _SOME: dict[str, tuple[float | None, ...]] = {
     "rntn": (None, 0.5942, 0.8540, 0.6691),
     "bitree-lstm-ct": (0.2736, None, 0.9030, None),
@@ -516,13 +509,13 @@ _SOME: dict[str, tuple[float | None, ...]] = {
     "tree-lstm-ct": (0.2532, 0.8311, 0.8800, 0.7007),
 }
 _OTHERS: dict[str, tuple[float | None, ...]] = {
-    "USE, its weights": (None, 0.8115, 0.8538, 0.7496),  # ours has its architecture alone
+    "USE, its weights": (None, 0.8115, 0.8538, 0.7496),  # ours has only its architecture
     "DT in Table 1": (0.2428, 0.8510, 0.8870, 0.7358),
 }
 _NOTES = {
-    "sick-r": "Tree-LSTM's own paper gives .2532 for dependency, .2734 for constituency trees, not the "
+    "sick-r": "the paper of Tree-LSTM has .2532 for dependency and .2734 for constituency trees, not the "
     "other way round, and, as far as we know, .3848 for SDT-RNN and .2736 for BiLSTM",
-    "sst": "the paper's models see the labels of all nodes, ours those of whole sentences (node_labels=true)",
+    "sst": "the paper trains on labels of all nodes (here node_labels=true), ours on those of sentences",
 }
 
 
@@ -542,7 +535,7 @@ def _of_sentences(task: str) -> Published:
     )
 
 
-# As the paper trains: on the labels of all nodes of the treebank's trees, or on all phrases by themselves.
+# As in the paper: training on the labels of all nodes, or on all phrases as separate examples.
 _ON_SST = _of_sentences("sst")
 _SST_NODES = replace(_ON_SST, note="", settings={"node_labels": True})
 _SST_PHRASES = replace(
@@ -551,7 +544,7 @@ _SST_PHRASES = replace(
 
 
 _DAM = "Augmenting Transformers with Enhanced Dependency Structures by Treating Relations as New Words"
-# By task: its score, as in BERT's tables, and examples of the training and the development file.
+# By task: the score in BERT's tables, and numbers of training and development examples.
 _DAM_TASKS: dict[str, tuple[str, int, int]] = {
     "cola": ("mcc", 8551, 1043),
     "stsb": ("spearman", 5749, 1500),
@@ -586,8 +579,8 @@ def _of_glue(task: str) -> Iterator[Published]:
     )
     of_dev = {name: (value,) for name, value in _DAM_TABLE_3.get(task, {}).items()}
     if of_dev:
-        source, note = f'"{_DAM}", Table 3', "its BERT is the base model; presumably its figures are of the "
-        note += "development set, on which it chose its models"
+        source, note = f'"{_DAM}", Table 3', "its BERT is the base model; presumably its figures are on the "
+        note += "development set, on which its models were chosen"
         yield Published(
             source,
             (f"val_{metric}",),
@@ -597,7 +590,7 @@ def _of_glue(task: str) -> Iterator[Published]:
             settings={"val_from": "dev"},
         )
         sizes = {"train": train - train // 10, "val": train // 10, "test": dev}
-        note += "; here that set is for testing alone, and a tenth of train for validation"
+        note += "; here that set is used only for testing, and a tenth of train for validation"
         yield Published(source, (f"test_{metric}",), of_dev, sizes, note=note)
 
 
@@ -609,7 +602,7 @@ PAPER: dict[str, tuple[Published, ...]] = {
 }
 
 
-# What a frozen encoder does not read: two values would make two rows of a table that are one.
+# Settings without effect on a frozen encoder, and their only allowed values.
 _WHEN_FROZEN: dict[str, object] = {
     "edges": "transformer",
     "relation_attention": False,
@@ -620,17 +613,15 @@ _WHEN_FROZEN: dict[str, object] = {
 
 
 class SentenceConfig(EncoderConfig, kind="sentence"):
-    """Settings of a run on sentences; the defaults are those of "Integrating Dependency Tree into
-    Self-attention for Sentence Representation" where it gives them. `graphdep settings --task sick-e`` lists
-    them.
+    """Settings of a run on sentences. The defaults are those of "Integrating Dependency Tree into
+    Self-attention for Sentence Representation", if given. ``graphdep settings --task sick-e`` lists them.
 
     Args:
-        **settings: Those of :class:`~graphdep.training.encoder_config.EncoderConfig`, of the sentence tasks,
-            and of the encoders that other papers compare with
-            (:func:`~graphdep.tasks.sentences.model.build_tree_encoder`).
+        **settings: The settings of :class:`~graphdep.training.encoder_config.EncoderConfig`, of sentence
+            tasks, and of baseline encoders (:func:`~graphdep.tasks.sentences.model.build_tree_encoder`).
 
     Raises:
-        ValueError: If a value has the wrong type or is outside its range; the message names key and value.
+        ValueError: If a value has the wrong type or is out of range; the message names key and value.
     """
 
     task: str = DEFAULT_TASK
@@ -639,11 +630,11 @@ class SentenceConfig(EncoderConfig, kind="sentence"):
         "transformer",
         "Encoder: transformer, lisa, gate or g2g over the edges; word-average, lstm, bilstm or use over "
         "words; tree-lstm, bitree-lstm, tree-transformer, dt-rnn or tree-transformer-dt over the dependency "
-        "tree; tree-lstm-ct, rntn and others over constituents; for models whose names begin with bert a "
-        "pretrained encoder: a folder, or a name on the Hugging Face hub.",
+        "tree; tree-lstm-ct, rntn and others over constituents; for models whose names begin with bert, a "
+        "pretrained encoder: a folder or a name on the Hugging Face hub.",
     )
     edges: str | None = "dt"
-    max_distance: int = setting(2, "Longest tree path that gets a relation: the infilling threshold.")
+    max_distance: int = setting(2, "Longest tree path that has a relation: the infilling threshold.")
     min_freq: int = 1
     max_epochs: int = 30
     patience: int | None = 6
@@ -659,68 +650,66 @@ class SentenceConfig(EncoderConfig, kind="sentence"):
     head_channels: int = setting(50, "Hidden size of the relatedness head of pairs.")
     val_from: str | None = setting(
         None,
-        "Of GLUE: train validates on a tenth of the training file and tests on the development file; dev "
-        "trains on all of the training file, validates on the development file and does not test, as for "
-        "graphdep submit; none for the corpus' own way.",
+        "Splits of GLUE: train validates on a tenth of the training file and tests on the development file; "
+        "dev trains on the whole training file and validates on the development file, without test, for "
+        "graphdep submit; none for the default of the corpus.",
         choices=(None, "train", "dev"),
     )
     frozen: bool = setting(
         False,
-        "Do not train the pretrained encoder: the means over the pieces of each text go to the head that "
-        "models trained from scratch have.",
+        "Freeze the pretrained encoder; the head of models trained from scratch reads the mean over the "
+        "pieces of each text.",
         defines=True,
     )
     phrases: bool = setting(
         False,
-        "Of sst-trees: train on every phrase of the training trees that is not neutral, as DT's paper does.",
+        "sst-trees: train on all phrases of the training trees that are not neutral, as in DT's paper.",
     )
-    # the encoders that other papers compare with
+    # baseline encoders
     binarized: str = setting(
         "left",
-        "Of encoders over binary constituents: constituents of more parts are binarised from the left or "
-        "from the head.",
+        "Encoders over binary constituents: binarise larger constituents from the left or from the head.",
         choices=("left", "head"),
         defines=True,
     )
     leaf: str = setting(
         "paper",
-        "Of encoders tree-lstm-ct and rntn: words as in the paper or as in its code.",
+        "Encoders tree-lstm-ct and rntn: leaves as in the paper or as in its code.",
         choices=("paper", "code"),
         defines=True,
     )
     form: str = setting(
         "paper",
-        "Of encoders tree-transformer-dt and tree-transformer-ct: the block as in the paper or as in its "
-        "code.",
+        "Encoders tree-transformer-dt and tree-transformer-ct: blocks as in the paper or as in its code.",
         choices=("paper", "code"),
         defines=True,
     )
     position_codes: bool = setting(
         False,
-        "Of encoders tree-transformer-dt and tree-transformer-ct: tell the places of parts apart.",
+        "Encoders tree-transformer-dt and tree-transformer-ct: encode the positions of children.",
         defines=True,
     )
     cell: str = setting(
         "lstm",
-        "Of encoders dc-treelstm and taghypertreelstm: both networks are an LSTM or a recursive RNN.",
+        "Encoders dc-treelstm and taghypertreelstm: kind of both networks, LSTM or recursive RNN.",
         choices=("lstm", "rnn"),
         defines=True,
     )
     meta_channels: int = setting(
         50,
-        "Of encoders dc-treelstm and taghypertreelstm: size of the network that makes the composition.",
+        "Encoders dc-treelstm and taghypertreelstm: size of the network that generates the composition.",
         defines=True,
     )
     variant: str = setting(
         "transformer",
-        "Of encoder use: which of the two encoders of its paper.",
+        "Encoder use: one of the two encoders of its paper.",
         choices=("transformer", "dan"),
         defines=True,
     )
     node_labels: bool = setting(
         False,
-        "Of sst and sst-trees, for encoders over constituents or over dependencies: train on the labels of "
-        "all nodes, those of the treebank's own trees or of the phrases that the words' subtrees span.",
+        "sst and sst-trees: train on the labels of all nodes, for encoders over constituents those of the "
+        "treebank's trees, over dependencies those of the phrases that subtrees of words span.",
     )
 
     models: ClassVar[Mapping[str, ModelPreset]] = MODELS
@@ -731,7 +720,7 @@ class SentenceConfig(EncoderConfig, kind="sentence"):
     def check(self) -> None:
         if self.trees == "gold" and self.over_constituents:
             raise ValueError(
-                f"'trees' are those of governors; a treebank's own constituents are node_labels=true, of "
+                f"'trees' are dependency trees; for a treebank's constituents use node_labels=true with "
                 f"{LABELLED} (got {self.trees!r}, encoder={self.encoder!r})"
             )
         super().check()
@@ -740,7 +729,7 @@ class SentenceConfig(EncoderConfig, kind="sentence"):
         layout = self.spec.options.get("layout")
         readers = [encoder for encoder in self.encoders if encoder not in self.of_words]
         if self.phrases and layout != "trees":
-            raise ValueError(f"'phrases' is for task 'sst-trees', and not for {self.task!r} (got True)")
+            raise ValueError(f"'phrases' is for task 'sst-trees', not for {self.task!r} (got True)")
         self.check_read(("node_labels",), LABELLED, layout in ("sentence", "trees"))
         self.check_read(("node_labels",), f"encoders {', '.join(readers)}", self.encoder in readers)
         if self.node_labels:
@@ -748,17 +737,16 @@ class SentenceConfig(EncoderConfig, kind="sentence"):
 
     def _check_node_labels(self) -> None:
         if self.phrases:
-            raise ValueError("'phrases' and 'node_labels' are both True: one trains on what the other labels")
+            raise ValueError("'phrases' and 'node_labels' cannot both be True: they train on the same labels")
         if self.over_constituents and self.trees != "parser":
-            raise ValueError(f"'node_labels' are of the treebank's own trees (got trees={self.trees!r})")
+            raise ValueError(f"'node_labels' are those of the treebank's trees (got trees={self.trees!r})")
 
     def _check_frozen(self) -> None:
         self.check_read(("frozen",), "a pretrained encoder", self.pretrained)
-        for name, usual in _WHEN_FROZEN.items():
-            if self.frozen and getattr(self, name) != usual:
+        for name, only in _WHEN_FROZEN.items():
+            if self.frozen and getattr(self, name) != only:
                 raise ValueError(
-                    f"{name!r} is for an encoder that is trained; a frozen one has {usual!r} (got "
-                    f"{getattr(self, name)!r})"
+                    f"{name!r} must be {only!r} for a frozen encoder (got {getattr(self, name)!r})"
                 )
 
     def _readers(self) -> Iterator[tuple[tuple[str, ...], str, bool]]:
@@ -769,7 +757,7 @@ class SentenceConfig(EncoderConfig, kind="sentence"):
 
     @property
     def over_constituents(self) -> bool:
-        """Whether the encoder goes through constituents."""
+        """Whether the encoder reads constituents."""
         return self.encoder in CONSTITUENT_ENCODERS
 
     @property
@@ -782,14 +770,14 @@ class SentenceConfig(EncoderConfig, kind="sentence"):
 
     @property
     def num_texts(self) -> int:
-        """Texts in an example: 1 or 2."""
+        """Number of texts in an example, 1 or 2."""
         task = self.spec
         assert isinstance(task, Sentences)
         return task.sentences
 
     @property
     def splits(self) -> tuple[str, ...]:
-        # GLUE's own test has no labels.
+        # GLUE's test set has no labels.
         return ("train", "val") if self.val_from == "dev" else super().splits
 
     def dataset_options(self, split: str) -> dict[str, Any]:
@@ -806,31 +794,31 @@ class SentenceConfig(EncoderConfig, kind="sentence"):
 
 
 class CSVConfig(SentenceConfig, OwnTableConfig, kind="csv"):
-    """Settings of a run on the user's own texts or pairs of texts, see :class:`graphdep.datasets.CSVTexts`.
+    """Settings of a run on the user's texts or pairs of texts (:class:`graphdep.datasets.CSVTexts`).
 
     Args:
-        **settings: Those of :class:`SentenceConfig` but ``raw_from``, and of the files.
+        **settings: The settings of :class:`SentenceConfig` except ``raw_from``, and of the files.
 
     Raises:
-        ValueError: If a setting is missing or wrong; the message names it.
+        ValueError: If a setting is missing or invalid; the message names it.
     """
 
     task: str = "csv"
     max_words: int = setting(
-        MAX_WORDS, "Words of a text at most; more are an error, or cut by truncate.", free=True
+        MAX_WORDS, "Longest text in words; longer ones are an error, or cut with truncate.", free=True
     )
-    truncate: bool = setting(False, "Read the first words of a longer text.", free=True)
+    truncate: bool = setting(False, "Cut longer texts after max_words.", free=True)
 
     def check(self) -> None:
         super().check()
         for name in ("text_columns", "label_column"):
             if getattr(self, name) is None:
                 option = name.replace("_", "-")
-                raise ValueError(f"task {self.task!r} needs {name!r} (--{option}), which is not given")
+                raise ValueError(f"task {self.task!r} needs {name!r} (--{option})")
 
     @property
     def columns(self) -> list[str]:
-        """The names of the columns with texts."""
+        """The names of the columns of texts."""
         assert self.text_columns is not None
         return [name.strip() for name in self.text_columns.split(",")]
 

@@ -1,12 +1,10 @@
-"""The family of tasks on marked spans."""
+"""The task family of marked spans."""
 
 from __future__ import annotations
 
 from graphdep.tasks.spans.settings import COLUMNS, TASKS, OwnSpanConfig, SpanConfig
-from graphdep.training.family import StructureRows, TaskFamily
+from graphdep.training.family import LOOKUP, StructureRows, TaskFamily
 
-LOOKUP = "lookup"
-"""Ending of the names of the scores that looking up gets."""
 SPANS = TaskFamily(
     name="spans",
     tasks=TASKS,
@@ -19,13 +17,13 @@ SPANS = TaskFamily(
     ),
     unit_name="spans",
     gives="labels of marked spans",
-    predicted='of spans, a .jsonl file with "spans" of "words" or of a "text", a .csv or .tsv one with '
-    "`<e1>` and `<e2>` in its texts, the columns are those of texts",
+    predicted='for spans, a .jsonl file with "spans" of "words" or of a "text", or a .csv or .tsv file with '
+    "`<e1>` and `<e2>` in its texts, the columns are those for texts",
     used_by="graphdep.SpanClassifier and `graphdep predict` with a file of marked spans",
     columns=COLUMNS,
     floors={LOOKUP: "look-up"},
-    frozen="a ridge classifier on the mean state u of the words of a span, and of a second one v (u, v, "
-    "|u - v| and u * v), by the encoder before its training",
+    frozen="a ridge classifier on the mean state u of the words of a span by the frozen encoder, and with a "
+    "second span v on u, v, |u - v| and u * v",
     groups="sentences of the test split",
 )
-"""A label for one or two marked spans of a sentence."""
+"""Labels of one or two marked spans of a sentence."""

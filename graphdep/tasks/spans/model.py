@@ -1,4 +1,4 @@
-"""From settings to models of marked spans, and how they learn."""
+"""The task of marked spans and its models."""
 
 from __future__ import annotations
 
@@ -23,18 +23,24 @@ from graphdep.metrics.scores import NOTHING, label_table
 from graphdep.nn.models.heads import SpanModel, SpanReadout
 from graphdep.parsing.parser import Parser
 from graphdep.sentence.sentence import Sentence
-from graphdep.tasks.spans.family import LOOKUP
 from graphdep.tasks.spans.settings import SpanConfig
 from graphdep.training.build import (
-    Parts,
+    BuildInputs,
     complete_encoder,
     grouped_optimizer,
     make_optimizer,
     start_encoder,
     training_options,
 )
-from graphdep.training.family import FilePrediction, FileRequest, label_columns, texts_of
-from graphdep.training.floors import LIMIT_ROWS, fit_ridge, frozen_words, look_up, pair_features, predict_rows
+from graphdep.training.family import FilePrediction, FileRequest, label_columns, read_if_present
+from graphdep.training.floors import (
+    LIMIT_ROWS,
+    count_floors,
+    fit_ridge,
+    frozen_words,
+    pair_features,
+    predict_rows,
+)
 from graphdep.training.learning_task import MakeOptimizer, Outputs, WordTask, graphs_of
 from graphdep.training.splits import Splits
 from graphdep.visualization.side import Answer
@@ -45,11 +51,11 @@ if TYPE_CHECKING:
     from graphdep.nn.pretrained import PretrainedEncoder
 
 
-_MARKS = 4  # no mark, the first span, the second, both
+_MARKS = 4  # unmarked, first span, second span, both
 
 
-def build_span_model(config: SpanConfig, parts: Parts, num_classes: int) -> SpanModel:
-    """Encoder and head, not trained; a pretrained encoder is changed in place."""
+def build_span_model(config: SpanConfig, parts: BuildInputs, num_classes: int) -> SpanModel:
+    """A new model; a pretrained encoder is changed in place."""
     pieces = "first" if config.word_state == "first" else "all"
     readout = SpanReadout(config.num_spans, mode=config.readout, path=config.path, pieces=pieces)
     encoder = start_encoder(config, parts)
@@ -59,11 +65,11 @@ def build_span_model(config: SpanConfig, parts: Parts, num_classes: int) -> Span
 
 
 def check_splits(config: SpanConfig, splits: Splits) -> None:
-    """Checks what only the data can tell: one's own may have one span or two.
+    """Checks the number of spans in the data.
 
     Raises:
-        ValueError: If a split has another number of spans than the first, or no labels, or examples have one
-            span and the settings ask for the way between two.
+        ValueError: If a split has no labels or another number of spans than the first, or ``path`` is set and
+            examples have one span.
     """
     sets = {name: cast(SpanDataset, dataset) for name, dataset in splits.datasets.items()}
     first, other = next(iter(sets.items()))
@@ -74,35 +80,32 @@ def check_splits(config: SpanConfig, splits: Splits) -> None:
             place, *_ = [*dataset.raw_files(Path(dataset.raw_dir), name), dataset.corpus]
             raise ValueError(
                 f"{place} ({name}): the number of spans of an example must be "
-                f"{other.num_spans}, as of {first!r} (got {dataset.num_spans})"
+                f"{other.num_spans}, as in {first!r} (got {dataset.num_spans})"
             )
     if config.path and other.num_spans < 2:
-        raise ValueError(f"'path' is between two spans, but examples of {other.corpus} have one (got True)")
+        raise ValueError(f"'path' needs two spans, but examples of {other.corpus} have one (got True)")
 
 
-_MOST = 12  # labels that are shown of an answer
+_MOST = 12  # labels shown in answers
 
 
 class SpanTask(WordTask):
-    """Learns a label for the marked spans of a sentence.
+    """Learns labels of the marked spans of a sentence.
 
-    The loss is the mean cross entropy of the examples of a batch whose label is known and none of whose spans
-    has been cut away.
+    The loss is the mean cross entropy of the examples with a known label and without spans that were cut.
 
     Args:
         model: Gives logits ``[B, classes]``.
-        edges: Transform that builds the batch's edges, the tree control included.
-        codes: What each class is to the metrics, by its number.
-        metrics: The metrics that systems are compared by; the first decides which epoch is the best. They
-            take codes: 0 for no finding, from 1 on for other labels.
+        edges: Transform that builds the edges of a batch, including the tree control.
+        codes: Code of each class for the metrics: 0 for the negative label, from 1 on for others.
+        metrics: Metrics for comparisons, of codes; the first selects the best epoch.
         reported: All metrics by name.
-        optimizer: Makes an optimizer of parameters. (default: AdaGrad with a learning rate of 1e-3)
-        **options: As in :class:`LearningTask`.
+        optimizer, **options: See :class:`LearningTask`.
 
     Shapes:
-        - ``batch.y``: :math:`(B)`, the number of the label; -1 for one that training does not have
-        - ``batch.lost``: :math:`(B)`, how many spans have no word left
-        - ``batch.sentence``: :math:`(B)`, a number that the examples of one sentence share
+        - ``batch.y``: :math:`(B)`, label; -1 for labels that training lacks
+        - ``batch.lost``: :math:`(B)`, number of spans without words, which were cut
+        - ``batch.sentence``: :math:`(B)`, number of the sentence
     """
 
     reads_spans = True
@@ -122,9 +125,9 @@ class SpanTask(WordTask):
         self._codes = np.array([*codes, NOTHING, UNKNOWN])
 
     @classmethod
-    def build(cls, config: SpanConfig, parts: Parts) -> Self:
+    def build(cls, config: SpanConfig, parts: BuildInputs) -> Self:
         if parts.labels is None:
-            raise ValueError("'labels' must be given: they are those of the data")
+            raise ValueError("'labels' must be given, those of the data")
         model = build_span_model(config, parts, len(parts.labels))
         scratch = parts.pretrained is None
         optimizer = make_optimizer(config) if scratch else grouped_optimizer(config, model)
@@ -171,13 +174,11 @@ class SpanTask(WordTask):
         return (losses * known).sum() / known.sum().clamp(min=1)
 
     def items(self, batch: Batch) -> float:
-        """Examples with a label whose spans are read."""
+        """Number of examples with a known label and without spans that were cut."""
         return float(((batch.y >= 0) & (batch.lost == 0)).sum())
 
     def outputs(self, batch: Batch) -> Outputs:
-        """The prediction, -2 where a span has been cut away, its loss, 0 where the label is unknown, the
-        target, and the number of the sentence.
-        """
+        """Prediction (-2 if a span was cut), loss (0 for unknown labels), target, number of the sentence."""
         logits, unread = self(batch).float(), batch.lost > 0
         losses = F.cross_entropy(logits, batch.y.clamp(min=0), reduction="none")
         prediction = torch.where(unread, NOTHING, logits.argmax(dim=-1))
@@ -191,12 +192,12 @@ class SpanTask(WordTask):
         return loss | {f"{prefix}_{name}": value for name, value in scores.items()}
 
     def scores(self, prediction: np.ndarray, target: np.ndarray) -> dict[str, float]:
-        """All metrics by name, of numbers of labels."""
+        """All metrics by name, from numbers of labels."""
         found, there = self.codes(prediction), self.codes(target)
         return {name: metric(found, there) for name, metric in self.reported.items()}
 
     def compared(self, outputs: Outputs) -> tuple[np.ndarray, np.ndarray]:
-        """Targets and predictions as codes of labels."""
+        """Targets and predictions as codes."""
         return self.codes(outputs[2].numpy()), self.codes(outputs[0].numpy())
 
     def groups(self, outputs: Outputs) -> np.ndarray:
@@ -204,12 +205,12 @@ class SpanTask(WordTask):
         return outputs[3].numpy()
 
     def floor(self, splits: Splits, split: str, outputs: Outputs) -> dict[str, float]:
-        return span_floors(self, splits["train"], splits[split], split, LOOKUP)
+        return span_floors(self, splits["train"], splits[split], split)
 
     def readable(self, splits: Splits, split: str, outputs: Outputs) -> dict[str, list[str]]:
         columns = label_columns(outputs[2].numpy(), outputs[0].numpy(), splits.labels())
         dataset = splits.in_memory(split)
-        texts = texts_of(dataset.texts)  # of the split, of which the dataset may be a part
+        texts = read_if_present(dataset.texts)  # of the whole split
         return columns | ({"text": [texts[n][0] for n in dataset.example_id.tolist()]} if texts else {})
 
     def tables(self, splits: Splits, split: str, outputs: Outputs) -> dict[str, Any]:
@@ -223,11 +224,11 @@ class SpanTask(WordTask):
     def example(
         self, config: SpanConfig, vocab: Vocab, relations: RelationVocab, texts: list[Any], parser: Parser
     ) -> tuple[Data, list[Sentence]]:
-        """A text with tags around its spans, such as ``<e1>Rain</e1> makes <e2>mud</e2>.``, or a
-        :class:`SpanExample`, and its tree.
+        """The model's input for a text with tags around its spans, such as
+        ``<e1>Rain</e1> makes <e2>mud</e2>.``, or for a :class:`SpanExample`; and its tree.
         """
         if len(texts) != 1:
-            raise ValueError(f"'texts' must be one text, as the model was trained on (got {len(texts)})")
+            raise ValueError(f"'texts' must be one text, as in training (got {len(texts)})")
         (given,) = texts
         given = given if isinstance(given, SpanExample) else SpanExample.of_text(*read_tags(given))
         (marked,) = parse_examples([given], parser).marked
@@ -236,10 +237,10 @@ class SpanTask(WordTask):
         return mark_spans(self.encoded(read, config, vocab, relations), marked.marks), trees
 
     def answers(self, state: Any, batch: Data, trees: Sequence[Sentence]) -> list[Answer]:
-        """The labels with their probabilities, the best first.
+        """The most probable labels with their probabilities.
 
         Raises:
-            ValueError: If the example has another number of spans than those of the training.
+            ValueError: If the number of spans is not that of the training.
         """
         num_spans, trained = sum(bool((batch.mark & span).any()) for span in (1, 2)), state.data["num_spans"]
         if num_spans != trained["train"]:
@@ -258,40 +259,32 @@ class SpanTask(WordTask):
         return predict_rows(self, request)
 
     def codes(self, numbers: np.ndarray) -> np.ndarray:
-        """What labels are to the metrics, by their numbers. -1, a label that training does not have, and -2,
-        no prediction, stay.
-        """
+        """The codes of numbers of labels; -1 (label that training lacks) and -2 (no prediction) stay."""
         return self._codes[numbers]
 
 
-def span_floors(task: SpanTask, train: Any, dataset: Any, prefix: str, ending: str) -> dict[str, float]:
-    """Scores of two predictions: the most frequent label of the training split for every example, and for
-    each example the commonest label there of what stands for its spans, or else the most frequent one
-    (``<prefix>_<metric>_<ending>``). That is the way through the tree from one to the other, or of a span
-    that is alone the form of its top word (:func:`~graphdep.datasets.spans.rows.span_key`). An example
-    that has lost a span is wrong here, too.
+def span_floors(task: SpanTask, train: Any, dataset: Any, prefix: str) -> dict[str, float]:
+    """The floors of a split by counting (:func:`~graphdep.training.floors.count_floors`), by name,
+    ``<prefix>_<metric>`` and ``<prefix>_<metric>_lookup``. Examples are looked up by the tree path between
+    their spans, or the form of a single span's top word
+    (:func:`~graphdep.datasets.spans.rows.span_key`).
 
     Args:
-        task: Says what is scored.
+        task: Scores labels.
         train: The training split.
-        dataset: The split that is scored.
+        dataset: The split to score.
         prefix: Its name.
-        ending: Of the second kind of scores.
     """
     keys, labels, _ = _columns(train)
-    keys, labels = keys[labels >= 0], labels[labels >= 0]
     asked, target, lost = _columns(dataset)
-    often = np.full_like(target, np.bincount(labels).argmax())
-    looked_up = look_up(keys, labels, asked, otherwise=often)
-    scores: dict[str, float] = {}
-    for prediction, end in ((often, ""), (looked_up, f"_{ending}")):
-        found = task.scores(np.where(lost, NOTHING, prediction), target)
-        scores |= {f"{prefix}_{name}{end}": value for name, value in found.items()}
-    return scores
+    return count_floors(
+        *(keys[labels >= 0], labels[labels >= 0], asked, lost),
+        lambda prediction: {f"{prefix}_{k}": v for k, v in task.scores(prediction, target).items()},
+    )
 
 
 def _columns(dataset: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """What stands for each example of a split, its label, and whether it has lost a span."""
+    """The key for look-up of each example, its label, and whether a span was cut."""
     whole = dataset if dataset._indices is None else dataset.copy()
     return whole.key_id.numpy(), whole.y.numpy(), whole.lost.numpy() > 0
 
@@ -299,13 +292,12 @@ def _columns(dataset: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def span_probe_scores(
     task: SpanTask, datasets: Sequence[tuple[str, Any]], encoder: PretrainedEncoder
 ) -> dict[str, float]:
-    """The scores of a ridge classifier that reads the mean state of the words of each span.
+    """The scores of a ridge classifier on the mean state of the words of each span.
 
     Args:
-        task: Says what is scored.
-        datasets: The splits by name: the one to train on, the one to choose on, and those that are scored
-            besides.
-        encoder: The encoder, as it was loaded.
+        task: Scores labels.
+        datasets: Names and splits: for training, for validation, and others. All but the first are scored.
+        encoder: The encoder as loaded.
     """
     (_, train), *others = datasets
     read = [_Read.of(train.copy(spread_rows(range(len(train)), LIMIT_ROWS)), encoder)]
@@ -319,10 +311,10 @@ def span_probe_scores(
 
 
 class _Read(NamedTuple):
-    """The examples of a split, with a vector for each span."""
+    """The examples of a split with the vectors of their spans by a frozen encoder."""
 
     spans: Tensor
-    """``[N, spans, C]``; zeros where a span has no word left."""
+    """``[N, spans, C]``; zeros for spans that were cut."""
     target: np.ndarray
     lost: np.ndarray
 
@@ -338,16 +330,16 @@ class _Read(NamedTuple):
 
     @property
     def known(self) -> np.ndarray:
-        """The class of each example; -1 where nothing can be learned of it."""
+        """The class of each example; -1 if a span was cut."""
         return np.where(self.lost, UNKNOWN, self.target)
 
     def rows(self, numbers: np.ndarray) -> Tensor:
-        """What stands for some of the examples."""
+        """The features of some of the examples."""
         some = self.spans[torch.from_numpy(numbers)]
         return some[:, 0] if some.size(1) == 1 else pair_features(*some.unbind(dim=1))
 
 
 def _mean(x: Tensor, data: Any, span: int) -> Tensor:
-    """Over the states ``[W, C]`` of the words of a span."""
+    """The mean of the states ``[W, C]`` of the words of a span."""
     words = data.word[(data.mark == span) & (data.word >= 0)].unique()
     return x[words].mean(dim=0) if len(words) else x.new_zeros(x.size(1))

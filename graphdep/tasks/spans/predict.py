@@ -44,15 +44,15 @@ def span_sentences(sentences: Any, spans: Any = None, intake: Intake | None = No
 
     Args:
         sentences: Texts, lists of words, lists of sentences in words, or parses.
-        spans: For each of them one ``(start, end)`` or two, from 0, the end not included: of characters of a
-            text, of words of the others; :obj:`None` for texts that have them marked, ``<e1>Rain</e1> makes
-            <e2>mud</e2>.`` (default: :obj:`None`)
-        intake: How parses are taken in. (default: a fresh one)
+        spans: For each sentence one or two ``(start, end)``, from 0, the end excluded, in characters of texts
+            and in words otherwise; :obj:`None` for texts with tags, ``<e1>Rain</e1> makes <e2>mud</e2>.``
+            (default: :obj:`None`)
+        intake: Checks and converts parses. (default: a new one)
 
     Raises:
-        TypeError: If something is no such thing; the message has its position.
-        ValueError: If there is none, a text has no word or no tags, a span is empty, reaches beyond the
-            sentence, or there are more or fewer spans than sentences.
+        TypeError: If an entry has a wrong type; the message has its position.
+        ValueError: If there is no sentence, a text has no word or no tags, a span is empty or reaches beyond
+            the sentence, or the numbers of spans and sentences differ.
     """
     given = entries("sentences", sentences, "sentence")
     marks = [None] * len(given) if spans is None else listed("spans", spans, len(given))
@@ -76,7 +76,7 @@ def _sentence_example(
         with placed(repr(place)):
             return SpanExample.of_text(*(read_tags(sentence) if ends is None else (sentence, ends)))
     if ends is None:
-        message = "must be given where sentences are no texts with <e1>...</e1>"
+        message = "must be given unless sentences are texts with <e1>...</e1>"
         raise ValueError(f"{of_spans!r} {message} (got None)")
     if not isinstance(sentence, Sentence):
         return SpanExample(list(sentence), ends, place=repr(place), lengths=lengths)
@@ -87,7 +87,7 @@ def _sentence_example(
 
 
 def _lengths(value: Any) -> list[int]:
-    """The number of words of each of several sentences in words; none for anything else."""
+    """The number of words of each sentence in a list of sentences in words; empty for other inputs."""
     several = isinstance(value, list | tuple) and bool(value)
     if several and all(isinstance(s, list | tuple) and s and isinstance(s[0], str) for s in value):
         return [*map(len, value)]
@@ -95,7 +95,7 @@ def _lengths(value: Any) -> list[int]:
 
 
 def _ends(place: str, spans: Any) -> list[Any]:
-    """Spans as pairs of numbers of Python, whatever arrays they were in; checked where they are used."""
+    """Spans as lists; they are checked where they are used."""
     return [
         listed(place, span) if isinstance(span, (list, tuple)) or hasattr(span, "tolist") else span
         for span in listed(place, spans)
@@ -103,11 +103,10 @@ def _ends(place: str, spans: Any) -> list[Any]:
 
 
 class SpanAnswer(NamedTuple):
-    """What is said of an example.
+    """The prediction for an example.
 
     Args:
-        label: Its label; :obj:`None` if a span is not read, beyond the limit of words or where a pretrained
-            encoder has no room for it.
+        label: Its label; :obj:`None` if a span is beyond ``max_words`` or the length limit of the encoder.
         probabilities: ``[classes]``, float64; zeros without a label.
     """
 
@@ -116,14 +115,13 @@ class SpanAnswer(NamedTuple):
 
 
 def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
-    """A file in one of the layouts of :class:`~graphdep.datasets.OwnSpans`, with or without labels, and what
-    a model predicts for each row. ``head`` and ``deprel`` are the tree of a sentence; one without them is
-    parsed. A row of which a span is not read, beyond the limit of words or where a pretrained encoder has no
-    room for it, has no prediction.
+    """A file in a layout of :class:`~graphdep.datasets.OwnSpans`, with or without labels, with a prediction
+    for each row. Sentences without ``head`` and ``deprel`` are parsed. Rows with a span beyond ``max_words``
+    or the length limit of the encoder have no prediction.
 
     Raises:
-        ValueError: If a row is wrong, or has another number of spans than the model was trained on, with
-            file, line and value; or the model has diverged.
+        ValueError: If a row is invalid or has another number of spans than in training (the message has file,
+            line and value), or the model has diverged.
         OSError: If the file cannot be read.
     """
     source, model = request.source, SpanClassifier._of_request(task, request)
@@ -136,7 +134,7 @@ def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
     examples = span_rows(rows, column, max_words=most, intake=model._ready().intake())
     for row, example in zip(rows, examples):
         if model._num_spans != len(example.spans):
-            message = f"the model was trained on {model._num_spans} spans an example"
+            message = f"the model was trained with {model._num_spans} spans per example"
             raise row.error(message, str(len(example.spans)))
     labels = model._classes(request.state)
     answers, words = model._answers(examples)
@@ -144,8 +142,8 @@ def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
     text, replaced = write_rows(request.kind, [row.values for row in rows], predicted, labels)
     parsed, failures, lost = model._ready().parsed, model.parser_failures, model.lost_spans
     counts = {"rows": len(rows), "parsed": parsed, "parser_failures": failures, "lost_spans": lost}
-    notes = [f"the input had columns of these names, which are replaced: {', '.join(replaced)}"]
-    unread = [f"{plural(lost, 'row')} without a prediction: a span is not read"]
+    notes = [f"columns of the input were replaced: {', '.join(replaced)}"]
+    unread = [f"{plural(lost, 'row')} without a prediction: a span is beyond max_words or max_length"]
     return FilePrediction(
         text,
         {**counts, "replaced": replaced},
@@ -161,22 +159,24 @@ def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
 
 
 def _rows(path: Path, column: str, state: Any) -> Read:
-    """As :func:`read_rows`, with what the training has decided: a file to predict may be too short to."""
+    """:func:`read_rows` with ``span_end`` of the training, since a file to predict may be too short to
+    decide.
+    """
     return read_rows(path, column, span_end=trained_setting(state, "span_end"))
 
 
 def one_row(path: Path, state: Any, intake: Intake) -> SpanExample:
-    """The example of a file that has one.
+    """The only example of a file.
 
     Raises:
-        ValueError: If there are others, or as of :func:`read_rows`.
+        ValueError: If there is not exactly one example, and as in :func:`read_rows`.
     """
     column = getattr(state.config, "text_columns", None) or "text"
     examples = span_rows(_rows(path, column, state).rows, column, intake=intake)
     if len(examples) != 1:
         raise ValueError(
-            f"{path}: {plural(len(examples), 'example')}, and one is shown: leave one row, such as a line of "
-            "what `graphdep predict` writes as .jsonl"
+            f"{path}: must have one example (got {len(examples)}), such as one line of the .jsonl output of "
+            "`graphdep predict`"
         )
     return examples[0]
 
@@ -187,63 +187,59 @@ def _predicted(answer: SpanAnswer, names: list[str]) -> PredictedRow:
     return PredictedRow(answer.label, dict(zip(names, answer.probabilities.tolist())))
 
 
-# Arguments that the files of a run on spans are made by: sentences are cut before they are written.
+# Arguments that are no settings, since sentences are cut before they are written.
 _NO_SETTINGS = ("max_words", "truncate")
 
 
 class SpanClassifier(ClassifierMixin, TaskEstimator):
-    r"""Gives one or two marked spans of a sentence a label, such as the relation between them, with an
-    encoder whose attention follows the sentence's syntax.
+    r"""Labels one or two marked spans of a sentence, e.g. with their relation, with an encoder whose
+    attention follows the syntax of the sentence.
 
-    :meth:`fit` trains an encoder from nothing, or fine-tunes a pretrained one, as ``graphdep train --task
-    spans`` does. A sentence is a text with tags, ``<e1>Rain</e1> makes <e2>mud</e2>.``; a text, with spans
-    of characters; a list of words, with spans of words; or a parse with spans of words, whose tree is read,
-    while all else is parsed, as :class:`SequenceClassifier` takes them. A list of lists of words, or of
-    parses, is a text of several sentences. All have one span, or all have two.
+    :meth:`fit` trains an encoder from scratch, or fine-tunes a pretrained one, like ``graphdep train --task
+    spans``. A sentence is a text with tags, ``<e1>Rain</e1> makes <e2>mud</e2>.``, a text with spans in
+    characters, a list of words with spans in words, or a parse with spans in words. All but parses are
+    parsed, as in :class:`SequenceClassifier`. A list of lists of words, or of parses, is a text of several
+    sentences. All sentences must have the same number of spans.
 
     Args:
-        encoder: Name or folder of a pretrained Hugging Face encoder; :obj:`None` or ``"transformer"`` for one
-            that is trained from nothing, on words. (default: :obj:`None`)
-        model: The syntax in it: a model of ``graphdep train``, such as ``"dt"``, ``"transformer"`` (none),
-            ``"bilstm"``, or on a pretrained encoder ``"bert"`` (none), ``"bert-dt"``. (default: ``"dt"``, and
-            ``"bert-dt"`` on a pretrained encoder)
-        edges: What a word attends to, instead of the model's own edges: a name of
-            :func:`graphdep.transforms.resolve`, or any transform. A transform is kept in copies and pickles,
-            and no file of :meth:`save` can hold it: :meth:`load` has to be given the same. (default:
-            :obj:`None`)
+        encoder: Name or folder of a pretrained Hugging Face encoder; :obj:`None` or ``"transformer"`` for an
+            encoder of words from scratch. (default: :obj:`None`)
+        model: A model of ``graphdep train``: from scratch e.g. ``"dt"``, ``"transformer"`` (no syntax),
+            ``"bilstm"``; with a pretrained encoder e.g. ``"bert"`` (no syntax), ``"bert-dt"``. (default:
+            ``"dt"`` or ``"bert-dt"``)
+        edges: Edges instead of the model's: a name for :func:`graphdep.transforms.resolve`, or a transform.
+            Copies and pickles keep a transform, files of :meth:`save` do not: give it to :meth:`load`.
+            (default: :obj:`None`)
         parser: Name for :func:`graphdep.parsing.resolve_parser`. (default: ``"bundled"``)
-        outside: The label that stands for no finding, which F1 leaves out. (default: :obj:`None`)
-        validation_fraction: The share of the sentences that the best epoch is chosen on, and that is not
-            trained on. (default: :obj:`0.1`)
-        random_state: Seed of the weights, of the order of the sentences, dropout, and what validates; a
-            ``RandomState`` or :obj:`None` draws one. (default: :obj:`0`)
-        batch_size: Examples a batch, in training and prediction. (default: :obj:`32`)
-        device: Such as ``"cpu"`` or ``"cuda"``; :obj:`None` for a GPU if there is one. (default: :obj:`None`)
-        progress: Show the epochs on stderr. (default: :obj:`True`)
-        folder: Keeps the run, with its ``best.ckpt``, the sentences and their parses; :obj:`None` keeps the
-            model alone, in memory. (default: :obj:`None`)
-        cache: SQLite file that keeps the parses, those of predictions too, so that none is made twice;
-            :obj:`None` keeps those of training in :obj:`folder`, or without one as long as this process
-            lives. (default: :obj:`None`)
-        callbacks: Lightning's callbacks for the training, see :func:`graphdep.training.train`. (default:
-            none)
-        max_words, truncate: Words of a sentence at most, and whether the first ones of a longer sentence are
-            read, which else is an error. (default: :obj:`10_000`, :obj:`False`)
-        **settings: Any further setting of ``graphdep train --task spans``, such as :obj:`max_epochs`,
+        outside: The negative label, which F1 leaves out. (default: :obj:`None`)
+        validation_fraction: Share of the sentences for validation, by which the best epoch is chosen.
+            (default: :obj:`0.1`)
+        random_state: Seed of weights, order of sentences, dropout and validation share; with a
+            ``RandomState`` or :obj:`None` a random one. (default: :obj:`0`)
+        batch_size: Examples per batch, in training and prediction. (default: :obj:`32`)
+        device: E.g. ``"cpu"`` or ``"cuda"``; :obj:`None` for a GPU if there is one. (default: :obj:`None`)
+        progress: Show epochs on stderr. (default: :obj:`True`)
+        folder: Folder to keep the run in, with ``best.ckpt``, sentences and parses; :obj:`None` keeps only
+            the model, in memory. (default: :obj:`None`)
+        cache: SQLite file that keeps all parses; :obj:`None` keeps those of training in :obj:`folder`, or
+            without one in a temporary file that the fits of this process share. (default: :obj:`None`)
+        callbacks: Lightning callbacks for training, see :func:`graphdep.training.train`. (default: none)
+        max_words, truncate: Longest sentence in words, and whether longer ones are cut instead of an error.
+            (default: :obj:`10_000`, :obj:`False`)
+        **settings: Further settings of ``graphdep train --task spans``, such as :obj:`max_epochs`,
             :obj:`lr` or :obj:`readout`.
 
     Attributes:
-        classes\_: The labels, sorted, as in the columns of :meth:`predict_proba`.
-        history\_: The values of each epoch of the training, as in its ``metrics.csv``.
-        result\_: What ``graphdep train`` reports of the run, its ``"checkpoint"`` being :obj:`None` without
-            :obj:`folder`; a loaded model has none.
-        own_trees: Of the sentences of the last fit or prediction whether their trees were given, ``[n]``; all
-            others are a parser's.
-        tree_counts: Of the last fit or prediction how many trees were given, and how many of them were bad,
-            by the reason, or converted, by the scheme (:meth:`Intake.counts`).
-        parser_failures: Sentences of the last prediction that have a chain for a tree.
-        lost_spans: Examples of the last prediction without a label, since a span is not read:
-            :obj:`truncate` has cut it, or a pretrained encoder had no room for it.
+        classes\_: The sorted labels, in the order of the columns of :meth:`predict_proba`.
+        history\_: The values of each epoch, as in ``metrics.csv``.
+        result\_: The result of the run as in ``result.json``, with ``"checkpoint"`` :obj:`None` without
+            :obj:`folder`; loaded models have none.
+        own_trees: Whether each sentence of the last fit or prediction came with a tree, ``[n]``.
+        tree_counts: Numbers of given trees in the last fit or prediction, of bad ones by reason, and of
+            converted ones by scheme (:meth:`Intake.counts`).
+        parser_failures: Number of sentences in the last prediction whose tree is a chain.
+        lost_spans: Number of examples in the last prediction without a label, since a span is beyond
+            :obj:`max_words` or the length limit of the encoder.
 
     Example:
         >>> from graphdep import SpanClassifier
@@ -291,15 +287,16 @@ class SpanClassifier(ClassifierMixin, TaskEstimator):
 
         Args:
             sentences: Texts, lists of words, or parses.
-            labels: A text for each.
-            spans: For each sentence one ``(start, end)`` or two, from 0, the end not included, of characters
-                of a text or of words; :obj:`None` for texts with tags. (default: :obj:`None`)
+            labels: The label of each sentence.
+            spans: For each sentence one or two ``(start, end)``, from 0, the end excluded, in characters of
+                texts and in words otherwise; :obj:`None` for texts with tags. (default: :obj:`None`)
 
         Raises:
-            TypeError: If something is no sentence, span or label; the message has its position.
-            ValueError: If a span is none, some sentences have one and others two, one has more than
-                :obj:`max_words` words, there are fewer than two labels or sentences, or a setting is wrong.
-            TrainingError: If the loss is not finite any more.
+            TypeError: If a sentence, span or label has a wrong type; the message has its position.
+            ValueError: If a span is invalid, the numbers of spans differ between sentences, a sentence has
+                more than :obj:`max_words` words, there are fewer than two labels or different sentences, or a
+                setting is invalid.
+            TrainingError: If the loss is not finite.
         """
         intake = self._intake()
         examples = self._examples(sentences, spans, intake)
@@ -313,29 +310,29 @@ class SpanClassifier(ClassifierMixin, TaskEstimator):
         return self
 
     def predict(self, sentences: Any, spans: Any = None) -> np.ndarray:
-        """The most likely label of each sentence, ``[n]``; an array of objects with :obj:`None` where a span
-        is not read (:attr:`lost_spans`).
+        """The most likely label of each sentence, ``[n]``; an array of objects with :obj:`None` if a span is
+        beyond the limits (:attr:`lost_spans`).
 
         Raises:
-            TypeError, ValueError: As :meth:`fit`, and if there are more or fewer spans than in training.
+            TypeError, ValueError: See :meth:`fit`; also if the number of spans is not that of the training.
         """
         labels = [answer.label for answer in self._asked(sentences, spans)]
         return np.array(labels, dtype=object if None in labels else None)
 
     def predict_proba(self, sentences: Any, spans: Any = None) -> np.ndarray:
-        """The probability of each label, ``[n, num_classes]``, float64; zeros where a span is not read.
+        """The probability of each label, ``[n, num_classes]``, float64; zeros if a span is beyond the limits.
 
         Raises:
-            TypeError, ValueError: As :meth:`predict`.
+            TypeError, ValueError: See :meth:`predict`.
         """
         answers = self._asked(sentences, spans)
         return torch.stack([answer.probabilities for answer in answers]).numpy()[:, self._order]
 
     def score(self, sentences: Any, labels: Any, spans: Any = None) -> float:
-        """The share of the sentences that get their label; what has none counts as wrong.
+        """The accuracy; sentences without a prediction count as wrong.
 
         Raises:
-            TypeError, ValueError: As :meth:`predict`.
+            TypeError, ValueError: See :meth:`predict`.
         """
         predicted = self.predict(sentences, spans)
         return float(np.mean(predicted == np.array(_check_labels(labels, len(predicted)), dtype=object)))
@@ -352,7 +349,7 @@ class SpanClassifier(ClassifierMixin, TaskEstimator):
 
     @property
     def _num_spans(self) -> int:
-        """How many spans the examples of the training had."""
+        """Number of spans in the examples of the training."""
         return int(self._ready().state.data["num_spans"]["train"])
 
     def _asked(self, sentences: Any, spans: Any) -> list[SpanAnswer]:
@@ -360,7 +357,7 @@ class SpanClassifier(ClassifierMixin, TaskEstimator):
         return self._answers(self._examples(sentences, spans, intake, self._num_spans))[0]
 
     def _answers(self, examples: Sequence[SpanExample]) -> tuple[list[SpanAnswer], list[str]]:
-        """What the model says of each example, and what there is to say of their words."""
+        """The predictions for examples, and notes on their words."""
         known = self._ready()
         own = has_own_tree([example.tree for example in examples])
         asks = any(needs_tree(example.tree) for example in examples)
@@ -398,7 +395,7 @@ class SpanClassifier(ClassifierMixin, TaskEstimator):
     def _examples(
         self, sentences: Any, spans: Any, intake: Intake, num_spans: int | None = None
     ) -> list[SpanExample]:
-        """The sentences with their spans, as many as they must have, and no longer than is read."""
+        """The sentences with their spans, whose number is checked, up to the limit of words."""
         limit = self._limit
         examples = span_sentences(sentences, spans, intake)
         wanted = len(examples[0].spans) if num_spans is None else num_spans
@@ -431,7 +428,7 @@ def _check_labels(labels: Any, count: int) -> list[str]:
 
 
 def _row(example: SpanExample, label: str, limit: WordLimit) -> dict[str, Any]:
-    """An example as a line of the file that is trained on, with no more words than are read."""
+    """An example as a line of the training file, with no more words than are read."""
     row: dict[str, Any]
     if example.text is not None:
         text = limit.text(example.text, example.place)

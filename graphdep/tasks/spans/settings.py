@@ -1,4 +1,4 @@
-"""Tasks on marked spans, their presets and settings."""
+"""Tasks, models and settings of marked spans."""
 
 from __future__ import annotations
 
@@ -17,43 +17,40 @@ from graphdep.training.encoder_config import WORD_MODELS, WordConfig
 from graphdep.training.settings import OWN, setting
 from graphdep.training.task import Task
 
-_OVER = "over the examples of the split; a label that training does not have is wrong"
+_OVER = "over the examples of the split; labels that training lacks are wrong"
 SPAN_METRICS: tuple[Metric, ...] = (
-    replace(ACCURACY, signature=f"accuracy: share of right labels {_OVER} ({SCIKIT_LEARN})"),
-    replace(WORD_F1, signature=f"f1: micro-averaged F1 of all labels but that of no finding, {_OVER}"),
+    replace(ACCURACY, signature=f"accuracy: share of correct labels {_OVER} ({SCIKIT_LEARN})"),
+    replace(WORD_F1, signature=f"f1: micro-averaged F1 of all labels but the negative one, {_OVER}"),
     replace(
         WORD_MACRO_F1,
-        signature="macro_f1: mean of the F1 of all labels, but that of no finding, that the split has or "
-        f"that are predicted, {_OVER}",
+        signature="macro_f1: mean F1 of all target or predicted labels but the negative one, " + _OVER,
     ),
 )
 EXACT: Metric = replace(
     SPAN_METRICS[0],
     name="exact",
-    signature="exact: share of the examples that are right as a whole; as each has one label, it is accuracy "
-    "under the name that it has where words are labelled",
+    signature="exact: share of correct examples; with one label per example the same as accuracy",
 )
 
 
-OF_WAYS = f"of each way through the tree from one span to the other, of up to {MAX_ARCS} arcs"
+OF_WAYS = f"of each tree path of up to {MAX_ARCS} arcs between the spans"
 OF_WORDS = "of each form of a span's top word"
 
 
 @dataclass(frozen=True)
 class Spans(Task):
-    """A label for one or two marked spans of a sentence.
+    """Labels of one or two marked spans of a sentence.
 
     Its dataset is a :class:`~graphdep.datasets.spans.base.SpanDataset`.
 
     Args:
-        num_spans: Spans of an example, 1 or 2. (default: :obj:`2`)
-        outside: The label that stands for no finding, which F1 leaves out. (default: :obj:`None`)
-        main: The metrics that systems are compared by; the first decides which epoch is the best. They take
-            codes of labels: 0 for no finding, from 1 on the others in the order of the classes. All of
-            :data:`SPAN_METRICS` are reported beside them. (default: accuracy, and micro and macro F1)
-        numbers: Codes by label, where metrics of the corpus know its labels by number, whatever classes there
-            are. (default: none)
-        **others: As in :class:`Task`.
+        num_spans: Number of spans in an example, 1 or 2. (default: :obj:`2`)
+        outside: The negative label, which F1 leaves out. (default: :obj:`None`)
+        main: Metrics for comparisons; the first selects the best epoch. They take codes of labels: 0 for the
+            negative label, from 1 on for the others in the order of the classes. All of
+            :data:`SPAN_METRICS` are also reported. (default: accuracy, micro and macro F1)
+        numbers: Codes by label, for metrics with fixed codes. (default: none)
+        **others: See :class:`Task`.
     """
 
     num_spans: int = field(default=2, kw_only=True)
@@ -75,7 +72,7 @@ class Spans(Task):
     @property
     def signatures(self) -> dict[str, str]:
         floors = (
-            f"; floor: the most frequent class of training; look-up: the commonest label {self.looked_up}"
+            f"; floor: the most frequent label in training; look-up: the most frequent label {self.looked_up}"
         )
         return {
             name: metric.signature.split("; floor:")[0] + floors for name, metric in self.reported.items()
@@ -83,15 +80,15 @@ class Spans(Task):
 
     @property
     def looked_up(self) -> str:
-        """What the look-up floor has the commonest label of."""
+        """The key of look-up, as text."""
         return OF_WAYS if self.num_spans > 1 else OF_WORDS
 
     def codes(self, labels: Sequence[Any], outside: str | None) -> tuple[int, ...]:
         """The codes of the classes.
 
         Args:
-            labels: The classes by their numbers.
-            outside: The one that stands for no finding; :obj:`None` for none.
+            labels: The classes by number.
+            outside: The negative label, if any.
 
         Raises:
             ValueError: If none of the labels is :obj:`outside`.
@@ -107,25 +104,24 @@ class Spans(Task):
 
 @dataclass(frozen=True)
 class OwnMarkedSpans(Spans):
-    """A label for one or two marked spans of the user's own sentences: what the files are is said by the
-    settings.
+    """Labels of one or two marked spans of the user's sentences, in files named by the settings.
 
     Args:
-        **others: As in :class:`Spans`.
+        **others: See :class:`Spans`.
     """
 
     kind: ClassVar[str] = "own-spans"
 
     @property
     def looked_up(self) -> str:
-        return f"{super().looked_up}, or where there is one span, {OF_WORDS}"
+        return f"{super().looked_up}, or with one span {OF_WORDS}"
 
 
-# As codes are: that of no finding first.
+# In the order of codes, the negative label first.
 _DIRECTED = [OTHER, *(label for label in LABELS if label != OTHER)]
 _SEMEVAL = semeval2010_macro_f1(_DIRECTED)
 _CODES = {label: code for code, label in enumerate(_DIRECTED)}
-# A relation without direction is one whose direction is always right.
+# Relations without direction have the code of their first direction.
 _CODES |= {name: _CODES[f"{name}(e1,e2)"] for name in RELATIONS}
 _BY_F1 = (SPAN_METRICS[1], SPAN_METRICS[2], SPAN_METRICS[0])
 
@@ -153,18 +149,18 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "spans": ("test_accuracy", "test_macro_f1", "test_f1", "val_accuracy"),
     "semeval2010": ("test_macro_f1", "test_f1", "test_accuracy", "val_macro_f1"),
 }
-"""The scores of a table, the main one first."""
+"""The scores in tables, the main one first."""
 
 
 class SpanConfig(WordConfig, kind="spans"):
     """Settings of a run on marked spans. ``graphdep settings --task semeval2010`` lists them.
 
     Args:
-        **settings: Those of :class:`~graphdep.training.encoder_config.WordConfig`, of spans, and of single
-            corpora; an option of a corpus at :obj:`None` is the corpus' own default.
+        **settings: The settings of :class:`~graphdep.training.encoder_config.WordConfig`, of spans, and of
+            single corpora; for the latter :obj:`None` is the default of the corpus.
 
     Raises:
-        ValueError: If a value has the wrong type or is outside its range; the message names key and value.
+        ValueError: If a value has the wrong type or is out of range; the message names key and value.
     """
 
     task: str = "semeval2010"
@@ -173,26 +169,26 @@ class SpanConfig(WordConfig, kind="spans"):
         "transformer",
         "Encoder: transformer, lisa, gate or g2g over the edges; word-average, lstm, bilstm, bilstm-deep or "
         "bigru over words; bilstm-labels over words and the labels of their arcs; tree-lstm, bitree-lstm, "
-        "tree-transformer or dt-rnn over the dependency tree; for models whose names begin with bert a "
-        "pretrained encoder: a folder, or a name on the Hugging Face hub.",
+        "tree-transformer or dt-rnn over the dependency tree; for models whose names begin with bert, a "
+        "pretrained encoder: a folder or a name on the Hugging Face hub.",
     )
-    direction: bool | None = setting(None, "Of semeval2010: labels have the direction of the relation.")
-    domain: str | None = setting(None, "Of aspects: domain of the reviews.")
-    polarities: int | None = setting(None, "Of aspects: number of polarities.")
+    direction: bool | None = setting(None, "semeval2010: labels include the direction of the relation.")
+    domain: str | None = setting(None, "aspects: domain of the reviews.")
+    polarities: int | None = setting(None, "aspects: number of polarities.")
     negatives: float | None = setting(
-        None, "Of pairs of entities: those without relation to train on for each pair with one."
+        None, "Pairs of entities: number of training pairs without relation per pair with one."
     )
-    val_fraction: float | None = setting(None, "Share of the training file that is drawn for validation.")
-    val_seed: int | None = setting(None, "Seed of all that is drawn from the corpus.")
+    val_fraction: float | None = setting(None, "Random share of the training file for validation.")
+    val_seed: int | None = setting(None, "Seed of random choices from the corpus.")
     readout: str = setting(
         "mean",
-        "Mean of a span's words, or its top word, the nearest to the root, stands for the span.",
+        "State of a span: mean of its words, or its top word, the nearest to the root.",
         choices=("mean", "top"),
         defines=True,
     )
     path: bool = setting(
         False,
-        "Also read the mean over the words on the way through the tree between two spans.",
+        "Also read the mean over the words on the tree path between two spans.",
         defines=True,
     )
     word_state: str = "mean"
@@ -206,13 +202,13 @@ class SpanConfig(WordConfig, kind="spans"):
             "polarities": "polarities",
             "negatives": "negatives",
             "val_fraction": "val_fraction",
-            "val_seed": "seed",  # that of a run is another one
+            "val_seed": "seed",  # not the seed of the run
         }
     )
 
     def check(self) -> None:
         super().check()
-        self.check_read(("path",), "tasks of two spans an example", self.num_spans > 1)
+        self.check_read(("path",), "tasks with two spans per example", self.num_spans > 1)
 
     @property
     def span_task(self) -> Spans:
@@ -223,7 +219,7 @@ class SpanConfig(WordConfig, kind="spans"):
 
     @property
     def num_spans(self) -> int:
-        """Spans of an example: 1 or 2."""
+        """Number of spans in an example, 1 or 2."""
         return self.span_task.num_spans
 
     @property
@@ -232,7 +228,7 @@ class SpanConfig(WordConfig, kind="spans"):
 
     @property
     def outside_label(self) -> str | None:
-        """The label that stands for no finding."""
+        """The negative label."""
         return self.span_task.outside
 
     @property
@@ -241,34 +237,29 @@ class SpanConfig(WordConfig, kind="spans"):
         return ", ".join([super().label, *(f"{name} {value}" for name, value in given if value is not None)])
 
     def signatures(self) -> dict[str, str]:
-        told = super().signatures()
-        if self.direction is False:
-            undirected = "; labels have no direction, so that none is wrong"
-            told = {name: text + undirected for name, text in told.items()}
-        return told
+        undirected = "; labels have no direction" if self.direction is False else ""
+        return {name: text + undirected for name, text in super().signatures().items()}
 
 
 _FILES = ("train", "val", "test")
 
 
 class OwnSpanConfig(SpanConfig, OwnTableConfig, kind="own-spans"):
-    """Settings of a run on the user's own marked spans, see :class:`graphdep.datasets.OwnSpans`.
+    """Settings of a run on the user's marked spans (:class:`graphdep.datasets.OwnSpans`).
 
     Args:
-        **settings: Those of :class:`SpanConfig` but ``raw_from``, and of the files.
+        **settings: The settings of :class:`SpanConfig` except ``raw_from``, and of the files.
 
     Raises:
-        ValueError: If a setting is missing or wrong; the message names it.
+        ValueError: If a setting is missing or invalid; the message names it.
     """
 
     task: str = "spans"
-    outside: str | None = setting(
-        None, "Label that stands for no finding, which F1 leaves out.", defines=True
-    )
+    outside: str | None = setting(None, "Negative label, which F1 leaves out.", defines=True)
     span_end: str = setting(
         "auto",
-        "Of TACRED's layout: the ends of spans are their last words (last), or behind these; auto takes "
-        "what all files together tell.",
+        "TACRED's layout: ends of spans are their last words (last) or the words after them (behind); auto "
+        "decides by all files together.",
         panel=OWN,
         choices=SPAN_ENDS,
     )
@@ -276,8 +267,8 @@ class OwnSpanConfig(SpanConfig, OwnTableConfig, kind="own-spans"):
     val_seed: int = 0
     trees: str = setting(
         "parser",
-        "Trees: sentences that have a tree keep it, and the parser parses the others (parser), or all have "
-        "one (gold); or a control in place of the trees.",
+        "Trees: those of the files, and the parser's for sentences without (parser); those of the files, "
+        "which all sentences must have (gold); or a control.",
     )
 
     @property

@@ -23,7 +23,7 @@ from graphdep.data import EncodedUtterance, selection_data
 from graphdep.datasets import Ubuntu
 from graphdep.datasets.base.rows import spread_rows
 from graphdep.datasets.selection import builder as selection_builder
-from graphdep.datasets.selection.dataset import Row, read_pools, read_rows, spread
+from graphdep.datasets.selection.dataset import Row, read_pools, read_rows, spread_pools
 from graphdep.datasets.selection.store import (
     Pool,
     SelectionStore,
@@ -502,7 +502,7 @@ def numbers(found) -> list[int]:
 @given(total=st.integers(1, 60), size=st.integers(1, 10), limit=st.integers(1, 700))
 def test_spread_over_pools_of_one_size(total, size, limit):
     every = pools_of(*[size] * total)
-    found = numbers(spread(lambda: every, limit))
+    found = numbers(spread_pools(lambda: every, limit))
     assert len(found) == min(total, math.ceil(limit / size))
     steps = [after - before for before, after in zip([-1, *found], found)]
     assert max(steps) - min(steps) <= 1  # as even as can be
@@ -512,7 +512,7 @@ def test_spread_over_pools_of_one_size(total, size, limit):
 @given(sizes=st.lists(st.integers(1, 9), min_size=1, max_size=40), limit=st.integers(1, 300))
 def test_spread_over_pools_of_many_sizes(sizes, limit):
     every = pools_of(*sizes)
-    found = numbers(spread(lambda: every, limit))
+    found = numbers(spread_pools(lambda: every, limit))
     count = min(len(sizes), math.ceil(limit * len(sizes) / sum(sizes)))
     rule = [j for j in range(len(sizes)) if (j + 1) * count // len(sizes) > j * count // len(sizes)]
     assert found == rule
@@ -529,10 +529,10 @@ def test_no_pool_is_kept():
             read += 1
             yield pool
 
-    found = spread(every, 20)
+    found = spread_pools(every, 20)
     next(found)
     assert 50 < read < 60
-    assert numbers(spread(lambda: iter(()), 3)) == []
+    assert numbers(spread_pools(lambda: iter(()), 3)) == []
 
 
 @given(total=st.integers(0, 200), limit=st.integers(1, 250))

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from graphdep.nn.graphed_step import Graphed, TrainingStep, _make_capturable
 from graphdep.nn.pretrained import PretrainedEncoder, load_encoder
 from graphdep.training import TrainConfig, load_splits
-from graphdep.training.build import Parts
+from graphdep.training.build import BuildInputs
 from graphdep.training.family import build_task
 from graphdep.training.filling import wanted_filler
 from graphdep.training.splits import Splits
@@ -128,7 +128,7 @@ def count(config: TrainConfig, place: Workplace) -> Calls:
     labels = splits.labels()
     num_classes = None if labels is None else len(labels)
     sizes = len(splits.vocab), len(splits.relations)
-    task = build_task(config, Parts(*sizes, None, pretrained, num_classes, labels))
+    task = build_task(config, BuildInputs(*sizes, None, pretrained, num_classes, labels))
     task.train().begin(config)
     task._updates = lambda: 100
     move(task)

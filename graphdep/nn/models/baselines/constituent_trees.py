@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from torch_geometric.data import Data
 
 from graphdep.io.limits import check_choice, check_count
-from graphdep.nn.attention.layout import Moves
+from graphdep.nn.attention.layout import TensorContainer
 from graphdep.nn.models.embedding import word_embedding
 from graphdep.nn.models.transformer import TextEncoder, root_nodes, utterance_of, words_of
 from graphdep.nn.prepared import kept
@@ -263,7 +263,7 @@ class _Level(NamedTuple):
     right: Tensor
 
 
-class BinaryLevels(Moves):
+class BinaryLevels(TensorContainer):
     """The nodes of each depth form a level, across the batch: the children of a level are exactly the level
     below it, as in :class:`TreeLevels`.
 

@@ -9,13 +9,13 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from graphdep.io.limits import check_choice, check_count
-from graphdep.nn.attention.layout import Moves
+from graphdep.nn.attention.layout import TensorContainer
 from graphdep.nn.models.embedding import check_directions, word_embedding
 from graphdep.nn.models.transformer import TextEncoder, root_nodes, word_mean
 from graphdep.nn.prepared import kept, no_states
 
 
-class TreeLevels(Moves):
+class TreeLevels(TensorContainer):
     r"""The nodes of each depth form a level, across the batch.
 
     The dependents of a level are exactly the level below it, so a step up or down needs no other states, and

@@ -11,7 +11,7 @@ from torch.nn.utils.rnn import PackedSequence
 from torch_geometric.data import Data
 
 from graphdep.io.limits import check_choice, check_least
-from graphdep.nn.attention.layout import Moves
+from graphdep.nn.attention.layout import TensorContainer
 from graphdep.nn.models.embedding import check_directions, word_embedding
 from graphdep.nn.models.transformer import TextEncoder, root_nodes, utterance_of, words_of
 from graphdep.nn.prepared import kept
@@ -39,7 +39,7 @@ def run_over(
     return out.data.index_select(0, packing.place), last[0] if isinstance(last, tuple) else last
 
 
-class Packing(Moves):
+class Packing(TensorContainer):
     """All first positions of sequences, then all second ones, longest sequences first.
 
     Args:

@@ -10,7 +10,7 @@ from torch_geometric.data import Data
 from torch_geometric.utils import cumsum, scatter
 
 from graphdep.io.limits import check_choice, check_count, check_divides, check_least
-from graphdep.nn.attention.layout import AttentionLayout, Moves
+from graphdep.nn.attention.layout import AttentionLayout, TensorContainer
 from graphdep.nn.conv.attention_conv import AttentionConv
 from graphdep.nn.dropout import Dropout
 from graphdep.nn.models.baselines.constituent_trees import ConstituentEncoder, SpanLevels
@@ -247,7 +247,7 @@ class TreeTransformer(TextEncoder):
         return word.index_copy(0, inner, states.to(word.dtype))
 
 
-class _Families(Moves):
+class _Families(TensorContainer):
     """Governors of a level with their dependents, grouped by family, as attention in blocks needs.
 
     Args:
