@@ -21,10 +21,9 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import typer
-from rich.table import Table
 from typer.core import TyperGroup
 
-from graphdep.io.console import plain_console
+from graphdep.io.console import fitting_table, plain_console
 from graphdep.io.files import (
     check_replaced,
     decoded_lines,
@@ -156,16 +155,14 @@ def print_scores(result: dict[str, Any], told: str = "") -> None:
     floors |= {"encoder, not trained": result.get("floor_frozen", {})}
     beside = {"score": result["metrics"], **floors, "references": result["reference"]}
     shown = {title: scores for title, scores in beside.items() if scores}
-    table = Table(
-        "metric",
-        *shown,
-        title=f"{result.get('label', result['model'])} on {result['task']}, seed {result['seed']}",
-    )
-    for name in result["metrics"]:
-        cells = [scores.get(name) for scores in shown.values()]
-        table.add_row(name, *("" if value is None else f"{value:.4f}" for value in cells))
+    rows = [
+        [name, *(f"{scores[name]:.4f}" if name in scores else "" for scores in shown.values())]
+        for name in result["metrics"]
+    ]
     console = plain_console()
-    console.print(table)
+    title = f"{result.get('label', result['model'])} on {result['task']}, seed {result['seed']}"
+    drop = [name for name in reversed(shown) if name != "score"]
+    console.print(fitting_table(["metric", *shown], rows, title=title, width=console.width, drop=drop))
     for line in [f"what the metrics are: {told}"] if told else legend(result["signature"]):
         console.print(line, style="dim", soft_wrap=True)
     for note in result.get("data", {}).get("notes", ()):

@@ -229,7 +229,7 @@ def show(summary: dict[str, Any], folder: Path, console: Console, overwrite: boo
     from graphdep.training.table import rich_table, write_report
 
     paths = write_report(summary, folder, overwrite=overwrite)
-    console.print(rich_table(summary))
+    console.print(rich_table(summary, console.width))
     lines = [f"- {row['label']}: {row['about']}" for row in summary["rows"]]
     failed = [(row["name"], *item) for row in summary["rows"] for item in row["failed"].items()]
     lines += [f"- FAILED {name} seed {seed}: {error}" for name, seed, error in failed]

@@ -8,15 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.box import SIMPLE
 from rich.console import Console
-from rich.table import Table
 
 from graphdep.cli import complete
 from graphdep.cli import options as o
 from graphdep.cli.common import check_shared, print_json, print_scores, say_loading
 from graphdep.cli.options import MODELS, ROWS, import_edges
-from graphdep.io.console import plain_console
+from graphdep.io.console import fitting_table, plain_console
 from graphdep.io.files import check_folder, find_checkpoint
 from graphdep.io.limits import check_limit, check_logger
 
@@ -289,7 +287,7 @@ def report(summary: dict[str, Any], folder: Path, console: Console, overwrite: b
     from graphdep.training.table import notes, rich_table, write_report
 
     paths = write_report(summary, folder, overwrite=overwrite)
-    console.print(rich_table(summary))
+    console.print(rich_table(summary, console.width))
     for line in [*notes(summary), f"- files: {', '.join(paths.values())}"]:
         console.print(line, soft_wrap=True)
     return paths
@@ -355,18 +353,25 @@ def compare(
 
 
 def _print(summary: dict[str, Any]) -> None:
+    from graphdep.metrics.significance import shown_effect
+
     verdict = ["verdict"] if summary["bound"] is not None else []
-    table = Table(
-        *("metric", "A", "B", "A - B", "95% interval", "smallest\nvisible", *verdict),
-        box=SIMPLE,  # fits a terminal of 80 columns
-        title=f"{summary['task']}, {summary['n']} examples, {summary['samples']} resamples",
-    )
+    rows = []
     for name, row in summary["metrics"].items():
         low, high = row["interval"]
-        scores = (f"{row['score_a']:.4f}", f"{row['score_b']:.4f}", f"{row['difference']:+.4f}")
-        seen = f"{row['smallest_visible']:.4f}"
-        table.add_row(name, *scores, f"{low:+.4f} {high:+.4f}", seen, *(row[key] for key in verdict))
+        difference = f"{row['difference']:+.4f} [{low:+.4f}, {high:+.4f}]"
+        seen = shown_effect(row["smallest_visible"])
+        said = (row[key].partition(" (")[0] for key in verdict)
+        rows.append([name, f"{row['score_a']:.4f}", f"{row['score_b']:.4f}", difference, seen, *said])
     console = plain_console()
+    table = fitting_table(
+        ["metric", "A", "B", "A-B [95%]", "smallest visible", *verdict],
+        rows,
+        title=f"{summary['task']}, {summary['n']} examples, {summary['samples']} resamples",
+        width=console.width,
+        drop=("smallest visible", "B", "A"),
+        words=verdict,
+    )
     console.print(table)
     for line in _notes(summary):
         console.print(line, soft_wrap=True)
@@ -374,6 +379,7 @@ def _print(summary: dict[str, Any]) -> None:
 
 def _notes(summary: dict[str, Any]) -> list[str]:
     from graphdep.metrics.significance import SAME_PREDICTIONS
+    from graphdep.training.table import SMALLEST_VISIBLE, VERDICTS
 
     lines, counts = [], [len(summary[side]["runs"]) for side in "ab"]
     for side, count in zip("ab", counts):
@@ -383,18 +389,16 @@ def _notes(summary: dict[str, Any]) -> list[str]:
     if differing := [f"{name} {_values(values)}" for name, values in summary["differing"].items()]:
         lines.append(f"Settings that differ, A / B: {', '.join(differing)}.")
     lines.append(f"The interval is over {_over(summary, counts)}.")
-    lines.append(
-        "Smallest visible: the smallest true difference that comparisons of this size see in four cases of "
-        "five."
-    )
+    lines.append(_sentence(SMALLEST_VISIBLE))
     if summary["bound"] is not None:
-        lines.append(
-            "Verdict: better or worse where the interval leaves out 0, else no effect larger than "
-            f"{summary['bound']:g} where the 90% interval is inside of it."
-        )
+        lines.append(_sentence(VERDICTS.format(summary["bound"])))
     if any(row["identical"] for row in summary["metrics"].values()):
-        lines.append(f"{SAME_PREDICTIONS[0].upper()}{SAME_PREDICTIONS[1:]}.")
+        lines.append(_sentence(SAME_PREDICTIONS))
     return lines
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
 
 
 def _values(sides: list[list[Any]]) -> str:
@@ -405,12 +409,11 @@ def _values(sides: list[list[Any]]) -> str:
 def _over(summary: dict[str, Any], counts: list[int]) -> str:
     drawn = f"the {summary['units']} {summary['drawn']}"
     if max(counts) == 1:
-        return f"{drawn}, and not over seeds, unless several runs of each are given"
+        return f"{drawn}, not over seeds: name several runs of each system for that"
     if min(counts) == 1:
         which = "AB"[counts[0] == 1]
-        return f"the seeds of {which} and {drawn}; the other side has one run, which is taken as it is"
-    pairs = "which are paired" if summary["paired"] else "which are not paired"
-    return f"seeds, {pairs}, and {drawn}"
+        return f"the seeds of {which} and {drawn}, not over seeds of the other system, which has one run"
+    return f"{'paired' if summary['paired'] else 'unpaired'} seeds and {drawn}"
 
 
 def needs_structure(
@@ -479,15 +482,16 @@ def needs_structure(
         print_json(found)
         return
     console = plain_console()
+    floors = {"no skill": found["no_skill"], **found["floors"]}
+    rows = [[f"({about})", f"{score:.4f}", ""] for about, score in floors.items() if score is not None]
     for row in found["rows"]:
-        shown = f"{row['mean']:.4f}"
+        difference = ""
         if row["interval"] is not None:
             low, high = row["interval"]
-            shown += f"  {row['difference']:+.4f} [{low:+.4f}, {high:+.4f}]"
-        console.print(f"{row['name']:<24} {shown}", soft_wrap=True)
-    for about, score in {"no skill": found["no_skill"], **found["floors"]}.items():
-        if score is not None:
-            console.print(f"{f'({about})':<24} {score:.4f}")
+            difference = f"{row['difference']:+.4f} [{low:+.4f}, {high:+.4f}]"
+        rows.append([row["name"], f"{row['mean']:.4f}", difference])
+    header = ["model", found["metric"], "difference [95%]"]
+    console.print(fitting_table(header, rows, title=task, width=console.width))
     for sentence in filter(None, found["sentences"]):
         console.print(sentence, soft_wrap=True)
     console.print(f"verdict: {found['verdict']}; {', '.join(found['files'].values())}", soft_wrap=True)

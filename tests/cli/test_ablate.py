@@ -44,8 +44,8 @@ def test_a_bound_is_a_column_of_verdicts_and_mse_stands_beside_the_paper(run, ti
     assert "0.2545" in table
     assert "| smallest visible | verdict |" in table
     assert f"| {verdict} |" in table
-    assert "and not over seeds, of which each row has one" in table
-    assert "no effect larger than 0.5 where the 90% interval is inside of it" in table
+    assert ", not over seeds: each row has one run (" in table
+    assert "no effect larger than 0.5 if the 90% interval is within ±0.5, else undecided" in table
     assert "--bound 0.5" in table
     widths = {line.count("|") for line in table.splitlines() if line.startswith("|")}
     assert len(widths) == 1
@@ -97,14 +97,13 @@ def test_rows_are_tested_against_a_reference(run, tiny, tmp_path):
     rows = json.loads(run("ablate", *models, "--reference", "dt", "--json").stdout)["rows"]
     assert [row["against"] and row["against"]["row"] for row in rows] == [None, "dt"]
     table = (tmp_path / "runs" / "ablation_sick-e" / "table.md").read_text()
-    assert "difference: to the row dt (accuracy), by the seeds that the two rows share" in table
-    assert "with a 95% interval over seeds and the" in table
+    assert "difference: accuracy minus that of dt, on the seeds of both, with a 95% interval over s" in table
     header = table.splitlines()[2]
     assert "| difference [95%] | smallest visible |" in header
     assert "| verdict |" not in header
     results = [json.loads(path.read_text()) for path in (tmp_path / "runs").rglob("result.json")]
     last = sum(result["best_epoch"] == result["config"]["max_epochs"] for result in results)
-    assert f"- {last} of 4 runs were best in the last epoch they could have" in table
+    assert f"- {last} of 4 runs were best in their last epoch" in table
     done = run("ablate", *models, "--reference", "lstm")
     assert "'reference' must be one of dt, transformer (got 'lstm')" in done.stderr
 
@@ -113,7 +112,7 @@ def test_paper_s_figures_stand_beside_its_models_on_its_data_only(run, tiny, pub
     done = run("ablate", "--models", "dt-lr", "--seeds", "1", "--edges", "dra", *tiny, "--json")
     summary = json.loads(done.stdout)
     assert summary["papers"] == []
-    assert summary["rows"][0]["label"] == "dt-lr edges=dra"
+    assert (summary["rows"][0]["label"], summary["title"]) == ("dt-lr", "SICK-E, edges=dra")
     published_with(monkeypatch, "hidden_channels")
     another = ["ablate", "--models", "dt", "--seeds", "1", *tiny, "--overwrite", "--json"]
     assert json.loads(run(*another).stdout)["papers"] == []

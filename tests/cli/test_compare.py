@@ -50,9 +50,9 @@ def test_the_table_says_what_it_is_over(run, folder):
     folder("bad", BAD)
     done = run("compare", "good", "bad", "--samples", 100)
     assert done.exit_code == 0, done.stderr
-    for text in ("accuracy", "95% interval", "smallest", "visible", "four cases of five"):
+    for text in ("accuracy", "A-B [95%]", "smallest", "visible", "4 of 5 such comparisons"):
         assert text in done.stdout
-    assert "over the 40 test examples, and not over seeds, unless several runs of each" in done.stdout
+    assert "over the 40 test examples, not over seeds: name several runs of each" in done.stdout
     assert max(map(len, done.stdout.split("A: ")[0].splitlines())) <= 80
     assert "verdict" not in done.stdout.lower()
 
@@ -115,8 +115,8 @@ def test_runs_are_paired_by_their_seeds(run, folder):
     assert found["metrics"]["accuracy"]["interval"] == pytest.approx(list(expected.interval))
     assert found["b"]["runs"] == [f"lr{place}/predictions.csv" for place in (2, 1, 0)]
     assert json.loads(run("compare", "dt*", "other*", "--samples", 50, "--json").stdout)["paired"] is False
-    assert "over seeds, which are paired, and the 40 test" in run("compare", "dt*", "lr*").stdout
-    assert "over seeds, which are not paired, and" in run("compare", "dt*", "other*").stdout
+    assert "over paired seeds and the 40 test" in run("compare", "dt*", "lr*").stdout
+    assert "over unpaired seeds and" in run("compare", "dt*", "other*").stdout
 
 
 def test_a_copy_of_a_run_is_no_other_seed(run, folder):
@@ -161,7 +161,7 @@ def test_patterns_and_lists_are_several_runs(run, folder):
     assert [len(summary[side]["runs"]) for side in "ab"] == [3, 3]
     done = run("compare", "dt_seed*", "lr_seed0", "--samples", 50)
     assert "mean of 3 runs" in done.stdout
-    assert "the seeds of A and the 40 test examples; the other side has one run" in done.stdout
+    assert "the seeds of A and the 40 test examples, not over seeds of the other system" in done.stdout
 
 
 def test_bare_files_need_the_task(run, tmp_path):

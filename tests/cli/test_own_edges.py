@@ -118,7 +118,8 @@ def test_rows_by_edges(run, tiny, tmp_path):
         "dt-lr edges=transformer",
     ]
     assert {row["model"] for row in summary["rows"]} == {"dt-lr"}
-    assert summary["rows"][0]["label"] == "dt-lr edges=dra labels=False"
+    assert [row["label"] for row in summary["rows"]] == ["dra", "my_edges:ROOTED", "transformer"]
+    assert summary["title"] == "SICK-E, dt-lr, labels=False"
     against = [row["against"] and row["against"]["row"] for row in summary["rows"]]
     assert against == ["dt-lr edges=transformer"] * 2 + [None]
     assert "on edges ((Ahead() | RootEdges" in summary["rows"][1]["about"]
@@ -128,7 +129,7 @@ def test_rows_by_edges(run, tiny, tmp_path):
     low, high = summary["rows"][1]["against"]["interval"]
     difference = summary["rows"][1]["against"]["difference"]
     assert f"| {difference:+.4f} [{low:+.4f}, {high:+.4f}] |" in table
-    assert "difference: to the row dt-lr edges=transformer (accuracy)" in table
+    assert "difference: accuracy minus that of transformer, " in table
     assert "sick-e,dt-lr edges=my_edges:ROOTED,0,test_accuracy" in (folder / "table.csv").read_text()
     # Again, in another process: nothing is trained a second time.
     times = {path: path.stat().st_mtime_ns for path in folder.rglob("best.ckpt")}
