@@ -64,7 +64,7 @@ def test_a_bound_gives_a_verdict(run, folder):
     done = run("compare", "good", "bad", "--bound", 0.01, "--samples", 100)
     assert done.exit_code == 0, done.stderr
     assert "verdict" in done.stdout
-    assert "better" in done.stdout.splitlines()[5]
+    assert "better" in done.stdout.splitlines()[4]
     summary = json.loads(run("compare", "good", "near", "--bound", 0.1, "--json").stdout)
     assert summary["bound"] == 0.1
     assert summary["metrics"]["accuracy"]["verdict"] == "no effect larger than 0.1"
