@@ -469,8 +469,8 @@ def generate(
 ) -> None:
     """Respond to the dialogues of a file, or chat, with a trained model.
 
-    Each output line is the input object with "response" and, if --num-return is above 1, "responses"; existing
-    values are replaced. If a line is invalid, nothing is written.
+    Each output line is the input object with "response" and, if --num-return is above 1, "responses", which
+    replace existing values. If a line is invalid, nothing is written.
 
     A chat ends with /quit or the end of the input; /reset clears the context. A line that causes an error is
     ignored.
