@@ -50,7 +50,7 @@ label { margin-right: 1.4em; }
 </header>
 <p>Choose your rater number first. Each box shows the turns of a dialogue and a response to the last turn.
 Grade each response independently: <b>0</b> not fluent; <b>1</b> fluent but irrelevant to the dialogue;
-<b>2</b> fluent and relevant. Your grades stay in this browser: at the end, save them and send the file back.</p>
+<b>2</b> fluent and relevant. Your grades stay in this browser: save them at the end, and return the file.</p>
 <main id="items"></main>
 <noscript>This page needs JavaScript. Without it, use the CSV sheets.</noscript>
 <script type="application/json" id="data">DATA_OF_THE_SHEETS</script>

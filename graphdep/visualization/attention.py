@@ -329,8 +329,8 @@ def explore(
     parser: str | Parser | None = None,
     title: str = "",
 ) -> Explorer:
-    """A page for the browser that shows how a trained model processes an example: tree and edges, attention of
-    all layers and heads, attention rollout, and the model's answer.
+    """A page for the browser that shows how a trained model processes an example: tree and edges, attention
+    of all layers and heads, attention rollout, and the model's answer.
 
     Args:
         checkpoint: ``best.ckpt`` of a run on any task.

@@ -188,8 +188,7 @@ def _lane(edges: PageEdges, matrix: Tensor, places: _Places, utterance: int, col
         own = {(source, target) for source, target, _ in edges.typed}
         known = [(places.entries[s], places.entries[t]) for s, t in pairs]
         drawn = [pair for pair, ends in zip(pairs, known) if ends in own and pair[0] != pair[1]]
-        note = _COMPLETE
-        note += ", most edges are typed" if 2 * len(drawn) > others else ", drawn: typed edges" * bool(drawn)
+        note = _COMPLETE + "; typed edges are drawn" * bool(drawn)
     elif len(pairs) > _MOST:
         drawn, note = [], "too many to draw: choose a word"
     if len(drawn) > _MOST:
@@ -456,7 +455,7 @@ def draw(
     root: bool | None = None,
     title: str = "",
 ) -> Explorer:
-    """Draws dependency trees, and a model's edges on them; if all sentences have constituents, these are drawn
+    """Draws dependency trees and the edges of models on them; if all sentences have constituents, also these,
     as brackets below the words. A notebook displays the result; it can be saved as a page, ``.svg``, ``.png``
     or ``.pdf``.
 
@@ -520,8 +519,8 @@ def _named(edges: Edges) -> dict[str, BaseTransform]:
 
 
 def named_edges(edges: Iterable[str | BaseTransform]) -> dict[str, BaseTransform]:
-    """Sets of edges by unique names: the given name or that of the class; if it is taken, the ``repr``, or the
-    name with a number.
+    """Sets of edges by unique names: the given name or that of the class; if it is taken, the ``repr`` or a
+    numbered name.
     """
     found: dict[str, BaseTransform] = {}
     for number, one in enumerate(edges, start=1):
