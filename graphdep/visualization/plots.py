@@ -481,7 +481,7 @@ class AttentionMap:
 def plot_edge_matrix(
     data: Data, labels: Sequence[str], *, relations: RelationVocab | None = None, title: str = ""
 ) -> Figure:
-    """The edges of one example: row :math:`i` has coloured cells for the words that word :math:`i` attends to.
+    """The edges of one example: row :math:`i` has coloured cells for the words that word :math:`i` sees.
 
     If edges have types, edges without a relation are pale; with :obj:`relations`, cells show the relation.
 

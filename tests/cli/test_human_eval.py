@@ -10,7 +10,7 @@ import pytest
 
 @pytest.fixture
 def sheets(run):
-    """Writes the sheets of two systems; returns what the command did."""
+    """Writes the sheets of two systems; returns the result of the command."""
     for name in ("a", "b"):
         lines = [json.dumps({"context": [f"turn {i}"], "response": f"{name} {i}"}) for i in range(4)]
         Path(f"{name}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -81,7 +81,7 @@ def test_from_sheets_to_the_table(run, sheets):
         (["A=missing.jsonl"], "missing.jsonl: No such file or directory"),
     ],
 )
-def test_bad_systems(run, systems, message):
+def test_invalid_systems(run, systems, message):
     Path("a.jsonl").write_text('{"context": ["x"], "response": "y"}\n', encoding="utf-8")
     options = [part for system in systems for part in ("--system", system)]
     done = run("human-eval", "sheet", *options, "--output", "out")

@@ -28,7 +28,7 @@ def pools(tmp_path_factory) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def checkpoint(pools, tmp_path_factory) -> str:
-    """A trained model; the parser that it remembers looks the trees up in a file, and has to be given."""
+    """A model trained on trees from a file, so that its parser must be given."""
     from graphdep.training import TrainConfig, train
 
     settings = {"encoder": "transformer", "hidden_channels": 8, "ff_channels": 8, "heads": 2, "num_layers": 2}

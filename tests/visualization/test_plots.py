@@ -26,7 +26,7 @@ from tests.kit.tiny_encoder import write_tiny_encoder
 
 
 def drawn(figure: Figure, tmp_path) -> list[str]:
-    """Saves the picture, which draws it, and returns all its words."""
+    """Saves the figure, and returns all its texts."""
     figure.savefig(tmp_path / "picture.png", dpi=50)
     assert (tmp_path / "picture.png").read_bytes()[:4] == b"\x89PNG"
     return [text.get_text() for text in figure.findobj(match=lambda artist: hasattr(artist, "get_text"))]
@@ -83,7 +83,7 @@ def test_edge_matrix_shows_relations(example, words, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["dt", "dra", "dam"])
-def test_edge_matrix_shows_the_same_of_both_forms(example, name):
+def test_edge_matrix_is_the_same_for_both_forms_of_edges(example, name):
     images = []
     for implicit in (True, False):
         data = resolve(name, implicit=implicit)(to_data([example]))
@@ -110,7 +110,7 @@ def test_ablation_shows_models_floor_and_paper(tmp_path):
         plot_ablation({"dt": []}, metric="accuracy")
 
 
-def test_attention_weights_are_those_of_every_layer(example):
+def test_attention_weights_of_every_layer(example):
     data = resolve("dt")(to_data([example], vocab=Vocab(example.form)))
     sizes = {"hidden_channels": 8, "heads": 2, "num_layers": 3, "ff_channels": 8}
     model = DependencyTransformer(20, len(RelationVocab()), **sizes).train()
@@ -122,7 +122,7 @@ def test_attention_weights_are_those_of_every_layer(example):
         assert torch.allclose(total, torch.ones(10, 2), atol=1e-5)
 
 
-def test_gates_are_those_of_every_layer(example):
+def test_gates_of_every_layer(example):
     data = resolve("dt")(to_data([example], vocab=Vocab(example.form)))
     sizes = {"hidden_channels": 8, "heads": 2, "num_layers": 3, "ff_channels": 8}
     model = DependencyTransformer(20, len(RelationVocab()), **sizes).train()
@@ -135,8 +135,8 @@ def test_gates_are_those_of_every_layer(example):
         gate_values(DependencyTransformer(20, len(RelationVocab()), gate=None, **sizes), data)
 
 
-def test_gates_of_pieces_become_those_of_words():
-    """The mean over the pairs of pieces that have one; NaN where two words have none."""
+def test_gates_of_pieces_are_averaged():
+    """The mean over the pairs of pieces with a gate; NaN if there are none."""
     pairs = torch.tensor([[0, 0, 2, 1], [1, 2, 0, 1]])
     gate = torch.tensor([[0.2], [0.6], [-0.5], [0.9]])
     typed = torch.tensor([[1.0], [1.0], [1.0], [0.0]])
@@ -157,7 +157,7 @@ def test_attention_weights_need_attention(example):
         attention_weights(torch.nn.Linear(1, 1), to_data([example]))
 
 
-def test_attention_weights_follow_a_pretrained_encoder(tmp_path):
+def test_attention_weights_of_a_pretrained_encoder(tmp_path):
     pytest.importorskip("transformers")
     encoder = load_encoder(write_tiny_encoder(tmp_path))
     model = SelectionModel(SIA(encoder, edges="transformer", sia_layers=1))
@@ -177,7 +177,7 @@ ROWS = [
 ]
 
 
-def test_lines_are_the_values():
+def test_curves_show_the_values():
     losses, scores = plot_curves(ROWS, metric="f1", best_epoch=3, title="a run").axes
     drawn = {line.get_label(): line.get_xydata().tolist() for line in losses.lines}
     assert drawn["train loss"] == [[1, 0.9], [2, 0.7], [3, 0.6]]
@@ -192,13 +192,13 @@ def test_a_loss_is_not_drawn_twice():
         plot_curves([], metric="f1")
 
 
-def test_notebooks_show_it():
+def test_notebooks_display_figures():
     picture = plot_ablation({"dt": [0.5, 0.6]}, metric="accuracy")
     assert picture._repr_png_().startswith(b"\x89PNG")
     assert picture._repr_svg_().lstrip().startswith("<?xml")
 
 
-def test_words_of_a_script_without_a_font(tmp_path, caplog, monkeypatch):
+def test_a_script_without_a_font_is_one_warning(tmp_path, caplog, monkeypatch):
     monkeypatch.setattr("graphdep.visualization.plots._families", lambda: ["DejaVu Sans"])
     picture = plot_tree(Sentence(["中国", "人民"], [2, 0], ["nmod", "root"]))
     picture.savefig(tmp_path / "tree.svg")
@@ -208,7 +208,7 @@ def test_words_of_a_script_without_a_font(tmp_path, caplog, monkeypatch):
     assert caplog.text.count("no font that Matplotlib knows has some characters") == 1
 
 
-def test_other_warnings_come_through(tmp_path, monkeypatch):
+def test_other_warnings_are_kept(tmp_path, monkeypatch):
     from graphdep.visualization import plots as picture
 
     def draw(self, *args, **kwargs):
