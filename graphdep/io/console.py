@@ -89,6 +89,6 @@ def fitting_table(
             )
         for row in cells:
             table.add_row(*(row[place] for place in kept))
-        if Console(width=1000).measure(table).maximum <= width:
+        if plain_console(width=1000).measure(table).maximum <= width:
             break
     return table

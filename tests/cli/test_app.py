@@ -60,7 +60,7 @@ def test_every_setting_of_every_task_is_an_option(command):
     context = command.make_context("x", [], resilient_parsing=True)
     options = {option for param in command.get_params(context) for option in param.opts}
     known = {name for family in families() for config in family.configs.values() for name in config.marks}
-    # Which is how processes share the work, and of decoding is --set strategy=...
+    # --strategy is how processes share the work; that of decoding is --set strategy=...
     assert not {f"--{name.replace('_', '-')}" for name in known - {"model", "strategy"}} - options
 
 
@@ -117,7 +117,7 @@ def test_seeds_is_a_number_of_runs(run, command):
     done = run(command, "--seeds", "0,1,2")
     assert done.exit_code == 2
     said = " ".join(done.stderr.replace("│", " ").split())
-    assert "'--seeds': a number says how many runs; their seeds count up from --seed" in said
+    assert "'--seeds': --seeds is a number of runs; their seeds count up from --seed" in said
     assert "count up" not in run(command, "--seeds", "0").stderr  # which is a number, and too small
 
 
@@ -162,9 +162,7 @@ def test_the_task_follows_from_the_training_file(task, train, columns, found):
 
 def test_a_file_of_several_tasks_needs_the_task(run):
     done = run("train", "--train", "a.jsonl")
-    assert (
-        done.stderr == "graphdep: error: --train a.jsonl: say what it is for, --task csv, labels or spans\n"
-    )
+    assert done.stderr == "graphdep: error: --train a.jsonl: name its task: --task csv, labels or spans\n"
 
 
 def words(text: str) -> set[str]:

@@ -41,7 +41,7 @@ def test_reading_in_blocks_equals_reading_the_whole_file(tmp_path_factory, conte
             assert list(stream) == slow(content)
             assert total == len(slow(content))
         else:
-            with pytest.raises(ValueError, match="there is no text to parse"):
+            with pytest.raises(ValueError, match="there is no text"):
                 stream_texts(str(path))
     finally:
         module._BLOCK = before
@@ -88,7 +88,7 @@ def test_stdin_and_a_pipe_are_read_once(tmp_path, monkeypatch):
     stream, total, *_ = stream_texts("-")
     assert (list(stream), total) == (["a", "b"], None)
     monkeypatch.setattr(sys, "stdin", io.StringIO(" \n"))
-    with pytest.raises(ValueError, match="there is no text to parse in '-'"):
+    with pytest.raises(ValueError, match="there is no text in '-'"):
         list(stream_texts("-").stream)
     os.mkfifo(tmp_path / "pipe")
     writer = threading.Thread(target=(tmp_path / "pipe").write_text, args=("a dog\n",))
@@ -244,7 +244,7 @@ def test_a_terminated_command_leaves_no_partial_output(tmp_path, number, code):
         stdin=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # A shell that has put this test into the background has it ignore Ctrl-C, and so its children.
+        # In the background of a shell, this test and its children ignore Ctrl-C.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert child.stdin is not None

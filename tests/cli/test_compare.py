@@ -96,7 +96,7 @@ def test_runs_of_a_system_differ_only_in_seeds(run, folder):
     done = run("compare", "lr0.1,lr0.2", "other")
     assert done.exit_code == 2
     assert "have one seed (0) and other settings (lr): they are not runs of one system" in done.stderr
-    # Of other seeds they may be, and are said.
+    # With different seeds they are allowed, and the table names the settings.
     folder("lr0.2", GOOD, config={"lr": 0.2, "seed": 1}, seed=1)
     folder("more", BAD, config={"lr": 0.1, "seed": 1, "model": "x"}, seed=1)
     done = run("compare", "lr0.1,lr0.2", "other,more")
@@ -233,6 +233,4 @@ def test_errors(run, folder, tmp_path, arguments, message):
 def test_an_unquoted_pattern_is_explained(run):
     done = run("compare", "a_seed0", "a_seed1", "b_seed0", "b_seed1")
     assert done.exit_code == 2
-    assert (
-        "two systems are compared (got 4 names, the third 'b_seed0'): put a pattern in quotes" in done.stderr
-    )
+    assert "two systems are compared (got 4 names, the third 'b_seed0'): quote patterns" in done.stderr

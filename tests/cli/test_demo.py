@@ -36,7 +36,7 @@ def test_the_whole_demo(run, quick, tmp_path):
     plots = ("plot.png", "agreement/plot.png")
     page = (output / "explorer.html").resolve()
     assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
-    assert f"Open in a browser what the trained model does with a sentence: {page}" in done.stderr
+    assert f"Explore the trained model in a browser: {page}" in done.stderr
     for name in ("tree.png", "edges_dra.png", "edges_dt.png", "attention.png", *plots):
         assert (output / name).read_bytes()[:4] == b"\x89PNG"
     assert (output / "table.md").exists()

@@ -101,8 +101,7 @@ def test_texts_of_a_column(run, model, expected, tmp_path):
         np.testing.assert_array_equal(np.load(tmp_path / "vectors.npy"), expected)
     done = run("embed", *model, "--input", "texts.csv")
     assert (
-        "texts.csv has columns: say which one holds the texts (--text-columns; it has id, body)"
-        in done.stderr
+        "texts.csv has columns: name the one with the texts (--text-columns; it has id, body)" in done.stderr
     )
     assert done.exit_code == 2
 
@@ -120,9 +119,9 @@ def test_several_texts_and_a_file(run, model, expected, tmp_path):
     [
         (["none.txt"], "no file 'none.txt' (a text would have spaces)"),
         (["ann saw bob", "--input", "empty.txt"], "give either a TEXT or --input FILE"),
-        (["--input", "latin.txt", "--text-columns", "a"], "--text-columns is for files that have columns"),
+        (["--input", "latin.txt", "--text-columns", "a"], "--text-columns is for files with columns"),
         ([], "give either a TEXT or --input FILE"),
-        (["--input", "empty.txt"], "empty.txt: no line, and so no text"),
+        (["--input", "empty.txt"], "empty.txt: there are no lines"),
         (["--input", "latin.txt"], "latin.txt:2: not UTF-8 at byte 3"),
         (["ann", "--output", "vectors.pkl"], "'output' must end in .npy, .csv, .tsv (got 'vectors.pkl')"),
         (["ann", "--checkpoint", "none.ckpt"], "no checkpoint at none.ckpt"),
@@ -141,14 +140,14 @@ def test_errors(run, model, tmp_path, arguments, message):
 @pytest.mark.parametrize(
     ("output", "message"),
     [
-        ("texts.csv", "'output' is the file of --input, which would be lost (got 'texts.csv')"),
-        ("model.npy", "'output' is the file of --checkpoint, which would be lost (got 'model.npy')"),
+        ("texts.csv", "'output' would overwrite the file of --input (got 'texts.csv')"),
+        ("model.npy", "'output' would overwrite the file of --checkpoint (got 'model.npy')"),
         ("folder.csv", "'output' must be a file (got the folder 'folder.csv')"),
         (
             "texts.csv/a/v.npy",
-            "cannot be written: 'texts.csv' is no folder to write in (got 'texts.csv/a/v.npy')",
+            "cannot be written: 'texts.csv' is not a writable folder (got 'texts.csv/a/v.npy')",
         ),
-        ("closed/v.npy", "cannot be written: 'closed' is no folder to write in (got 'closed/v.npy')"),
+        ("closed/v.npy", "cannot be written: 'closed' is not a writable folder (got 'closed/v.npy')"),
     ],
 )
 def test_an_invalid_output_is_refused_before_reading(run, tmp_path, monkeypatch, output, message):
@@ -157,7 +156,7 @@ def test_an_invalid_output_is_refused_before_reading(run, tmp_path, monkeypatch,
     (tmp_path / "model.npy").symlink_to("model.ckpt")
     for name in ("folder.csv", "closed"):
         (tmp_path / name).mkdir()
-    # Whoever runs the tests may write everywhere.
+    # The user who runs the tests may be root.
     monkeypatch.setattr(os, "access", lambda path, mode: str(path) != "closed")
     before = sorted(tmp_path.rglob("*"))
     done = run("embed", "--checkpoint", "model.ckpt", "--input", "./texts.csv", "--output", output)

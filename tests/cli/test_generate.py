@@ -128,10 +128,10 @@ def test_output_can_be_input_again(run, model, tmp_path):
     [
         (b"", "a blank line, where an object must be"),
         (b'{"context": ["a"]', "no JSON"),
-        (b'["a"]', "no object with 'context', a list of at least one (got '[\"a\"]')"),
+        (b'["a"]', "must be an object with a non-empty list 'context' (got '[\"a\"]')"),
         (b'{"context": "a"}', "'context' must be a list (got str 'a')"),
         (b'{"context": ["a", 1]}', "'context[1]' must be a string (got int 1)"),
-        (b'{"context": []}', "no object with 'context', a list of at least one"),
+        (b'{"context": []}', "must be an object with a non-empty list 'context'"),
         (b'{"context": ["a", " \\n"]}', "'context[1]' is blank: a turn has at least one word"),
         (b'{"context": ["a"], "context": ["b"]}', "no JSON: the key 'context' occurs 2 times"),
         (b'{"context": ["a"], "x": NaN}', "no JSON: Out of range float values"),
@@ -154,7 +154,7 @@ def test_an_invalid_line_is_named_and_nothing_is_written(run, model, tmp_path, b
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--output", "o.jsonl"], "--output needs --input: without it, this is a chat"),
+        (["--output", "o.jsonl"], "--output needs --input; without it, a chat starts"),
         (["--num-return", "2"], "--num-return needs --input"),
         (["--input", "in.jsonl", "--json"], "--json needs --output"),
         (["--input", "missing.jsonl"], "missing.jsonl: No such file"),

@@ -61,7 +61,7 @@ def test_from_sheets_to_the_table(run, sheets):
     done = run(*arguments)
     assert done.exit_code == 0, done.stderr
     assert done.stdout.split("A ")[1].split()[:5] == ["100.0", "0.0", "0.0", "2.00", "6"]
-    assert "Fleiss' kappa 1.000, over 6 items that all 2 raters graded." in done.stdout
+    assert "Fleiss' kappa 1.000, over the 6 items that all 2 raters graded." in done.stdout
     done = run(*arguments, "--json")
     assert done.stdout.count("\n") == 1
     summary = json.loads(done.stdout)
@@ -77,7 +77,7 @@ def test_from_sheets_to_the_table(run, sheets):
     [
         (["a.jsonl"], "'--system' must be NAME=FILE (got 'a.jsonl')"),
         (["=a.jsonl"], "'--system' must be NAME=FILE (got '=a.jsonl')"),
-        (["A=a.jsonl", "A=b.jsonl"], "'--system' names 'A' twice"),
+        (["A=a.jsonl", "A=b.jsonl"], "'--system' has 'A' twice"),
         (["A=missing.jsonl"], "missing.jsonl: No such file or directory"),
     ],
 )

@@ -38,7 +38,7 @@ def test_a_text_becomes_conllu_on_stdout(run, parser):
 
 def test_a_word_that_is_no_file_is_a_text_with_a_warning(run, parser, caplog):
     assert run("parse", "and/or", "--parser", "chain").exit_code == 0
-    assert "there is no file 'and/or', and it is read as a text of one word" in caplog.text
+    assert "there is no file 'and/or': read as a text of one word" in caplog.text
 
 
 def test_a_file_has_one_text_per_line(run, parser, tmp_path):
@@ -54,7 +54,7 @@ def test_a_file_has_one_text_per_line(run, parser, tmp_path):
     ("text", "message"),
     [
         ("missing.txt", "no file 'missing.txt'"),
-        ("  ", "there is no text to parse"),
+        ("  ", "there is no text"),
         (".", "'.' is neither a file"),
         ("./texts", "no file './texts' (a text would have spaces)"),
     ],
@@ -86,7 +86,7 @@ def test_the_output_is_not_the_input(run, parser, tmp_path, name):
     (tmp_path / "hard.txt").hardlink_to(source)
     done = run("parse", "texts.txt", *parser, "--output", name)
     assert done.exit_code == 2
-    assert "'output' is the file of TEXT_OR_FILE, which would be lost" in done.stderr
+    assert "'output' would overwrite the file of TEXT_OR_FILE" in done.stderr
     assert source.read_text(encoding="utf-8") == "ann saw bob\n"
 
 
@@ -95,7 +95,7 @@ def test_the_output_is_not_the_file_of_the_parser(run, parser):
     before = file.read_bytes()
     done = run("parse", "ann saw bob", *parser, "--output", str(file))
     assert done.exit_code == 2
-    assert "'output' is the file of --parser, which would be lost" in done.stderr
+    assert "'output' would overwrite the file of --parser" in done.stderr
     assert file.read_bytes() == before
 
 
@@ -180,7 +180,7 @@ def test_brackets_are_written_to_ptb_files(run, tmp_path):
     assert (tmp_path / "out.mrg").read_bytes() == (tmp_path / "in.ptb").read_bytes()
     done = run(*parse, "--output", "new.ptb")
     assert done.exit_code == 2
-    assert "'output' has brackets, which are --constituents (got 'new.ptb')" in done.stderr
+    assert "'output' is for brackets: add --constituents (got 'new.ptb')" in done.stderr
     assert not (tmp_path / "new.ptb").exists()
 
 
@@ -203,10 +203,10 @@ def test_the_output_is_never_an_input_or_the_cache(run, tmp_path):
     kept = (tmp_path / "parses.sqlite").read_bytes()
     done = run(*parse, "--cache", "parses.sqlite", "--output", "parses.sqlite")
     assert done.exit_code == 2
-    assert "'output' is the file of --cache, which would be lost" in done.stderr
+    assert "'output' would overwrite the file of --cache" in done.stderr
     assert (tmp_path / "parses.sqlite").read_bytes() == kept
     done = run(*parse, "--cache", "new", "--output", f"../{tmp_path.name}/new")
-    assert "'output' is the file of --cache, which would be lost" in done.stderr
+    assert "'output' would overwrite the file of --cache" in done.stderr
     assert not (tmp_path / "new").exists()
 
     (tmp_path / "in.txt").write_text("She sings.\n", encoding="utf-8")
@@ -215,7 +215,7 @@ def test_the_output_is_never_an_input_or_the_cache(run, tmp_path):
     with open(tmp_path / "in.txt", encoding="utf-8") as file:
         done = subprocess.run(command, stdin=file, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 2
-    assert "'output' is the file that stdin is read from" in done.stderr
+    assert "'output' would overwrite the file that stdin reads" in done.stderr
     assert (tmp_path / "in.txt").read_text(encoding="utf-8") == "She sings.\n"
 
 
@@ -267,7 +267,7 @@ def test_edges_over_phrases_are_drawn_with_phrases(run, tmp_path):
         (["none.txt"], "no file 'none.txt'"),
         (["it rains", "--parser", "chain", "--edges", "drat"], "drat"),
         (["it rains", "--parser", "chain", "--constituents"], "constituents"),
-        (["it rains", "--against", "random"], "'against' compares the edges of --edges"),
+        (["it rains", "--against", "random"], "--against needs --edges"),
     ],
 )
 def test_errors_of_draw(run, arguments, message):
@@ -322,7 +322,7 @@ def test_one_head_is_as_wide_as_a_column(run, checkpoint, tmp_path):
         with Image.open(tmp_path / "head.png") as picture:
             assert picture.size == tuple(round(1.1 * side) for side in size)
     for wrong, message in (
-        (("--head", 1), "--head is one of a layer: give --layer, too"),
+        (("--head", 1), "--head needs --layer"),
         (("--layer", 2, "--head", 3), "'head' must be between 1 and 2"),
         (("--figsize", "wide"), "'figsize' must be WxH, inches from 1 to 100, such as 3.3x2.9 (got 'wide')"),
         (("--figsize", "0x3"), "'figsize' must be WxH"),
@@ -341,7 +341,7 @@ def test_one_layer_without_special_nodes(run, checkpoint, tmp_path):
     for wrong, message in (
         (("--layer", 3), "'layer' must be between 1 and 2"),
         (("--output", "map.txt"), "'output' must end in .png"),
-        (("--output", checkpoint), "'output' is the file of --checkpoint"),
+        (("--output", checkpoint), "'output' would overwrite the file of --checkpoint"),
     ):
         done = run(*text, *wrong)
         assert done.exit_code != 0
@@ -415,7 +415,7 @@ def test_masks_of_explainers(run, checkpoints, tmp_path):
         (["a", "--parser", "chain", "--explain", "shap"], "'explain' must be one of gradient, gnn"),
         (
             ["a", "--parser", "chain", "--edges", "dra,constituents"],
-            "'edges' 'constituents' read constituents, and 'dt' was trained without",
+            "'edges' 'constituents' need constituents, which the input of 'dt' lacks",
         ),
         (["a", "--candidate", "b", "--parser", "chain"], "'candidates' are for response selection"),
     ],

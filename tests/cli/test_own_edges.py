@@ -131,7 +131,7 @@ def test_rows_by_edges(run, tiny, tmp_path):
     assert f"| {difference:+.4f} [{low:+.4f}, {high:+.4f}] |" in table
     assert "difference: accuracy minus that of transformer, " in table
     assert "sick-e,dt-lr edges=my_edges:ROOTED,0,test_accuracy" in (folder / "table.csv").read_text()
-    # Again, in another process: nothing is trained a second time.
+    # In another process, nothing is trained again.
     times = {path: path.stat().st_mtime_ns for path in folder.rglob("best.ckpt")}
     forget()
     again = json.loads(run(*arguments, "--json", "--reference", "dra").stdout)
@@ -203,8 +203,8 @@ def test_invalid_rows(run, arguments, message):
         ("my_edges:NUMBER", "'factory' must make a transform, or be one (got 3)"),
         ("my_edges:Group.take", "module 'my_edges' has no 'Group.take'"),
         ("your_edges:Ahead", "no module 'your_edges' in "),
-        ("my_edges.py:Ahead", "(a module is named without .py)"),
-        ("my edges:Ahead", "'edges' of your own are named package.module:Name (got 'my edges:Ahead')"),
+        ("my_edges.py:Ahead", "(module names have no .py)"),
+        ("my edges:Ahead", "your own 'edges' are named package.module:Name (got 'my edges:Ahead')"),
         ("my_edges:", "named package.module:Name"),
         ("Ahead", "'edges' must be one of transformer, "),
     ],

@@ -127,7 +127,7 @@ REFUSED = {
         "a.txt",
         TWO_ROOTS.split("\n\n")[0],
         ["--bad-trees", "skip"],
-        "a.txt: no sentence is left",
+        "a.txt: no sentences are left",
     ),
     "no such policy": ("a.txt", CONLLU, ["--bad-trees", "drop"], "'bad_trees' must be one of error, attach"),
     "no such scheme": ("a.txt", CONLLU, ["--tree-scheme", "ud3"], "'scheme' must be one of auto, as-is"),
@@ -248,7 +248,7 @@ def test_constituents_for_own_trees(run, tmp_path):
 def test_text_commands_refuse_trees(run, checkpoint, tmp_path):
     (tmp_path / "trees.txt").write_text(CONLLU)
     done = run("embed", "--checkpoint", checkpoint, "--input", "trees.txt")
-    assert "trees.txt: a text a line is read here, and this is conllu: see docs/how-to/own-parse.md" in (
+    assert "trees.txt: expected one text per line, but this is conllu: see docs/how-to/own-parse.md" in (
         done.stderr.replace("\n", " ")
     )
 

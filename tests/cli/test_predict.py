@@ -194,7 +194,7 @@ def test_pairs_as_arguments_and_lines(predict, tmp_path):
     ]
     (tmp_path / "pairs.txt").write_text("ann saw bob\tbob saw ann\nann saw ann\teve saw eve\n")
     assert read_csv(predict("sick-e", "pairs.txt").stdout) == rows
-    assert "give an even number of them (got 1)" in predict("sick-e", "ann saw bob").stderr
+    assert "give an even number of texts (got 1)" in predict("sick-e", "ann saw bob").stderr
     (tmp_path / "pairs.txt").write_text("ann saw bob\n")
     assert "pairs.txt:1: not 2 texts with a tab between them" in predict("sick-e", "pairs.txt").stderr
 
@@ -214,7 +214,7 @@ def test_usual_column_names_are_recognised(predict, tmp_path, names):
         ([], "give either a TEXT or --input FILE"),
         (["a text", "--input", "new.txt"], "give either a TEXT or --input FILE"),
         (["none.csv"], "no file 'none.csv' (a text would have spaces)"),
-        (["a text", "--text-columns", "a"], "--text-columns is for files that have columns (got texts)"),
+        (["a text", "--text-columns", "a"], "--text-columns is for files with columns (got texts)"),
         (["a text", "--output", "out.txt"], "'output' must end in .csv, .tsv, .jsonl (got 'out.txt')"),
         (["--input", "a.csv", "--text-columns", "b"], "a.csv:1: no column 'b'; the columns are text"),
     ],
@@ -239,9 +239,9 @@ def test_the_folder_of_a_run_is_a_checkpoint(run, checkpoints):
 def test_invalid_outputs_are_refused_before_the_work(predict, tmp_path):
     source = write_csv(tmp_path / "new.csv", [("fine",)], ("text",))
     done = predict("csv", "--input", source, "--output", tmp_path / "out.jsonl")
-    assert "'output' must end in .csv, as the input does" in done.stderr
+    assert "'output' must end in .csv, like the input" in done.stderr
     done = predict("csv", "--input", source, "--output", source)
-    assert "'output' is the file of --input, which would be lost" in done.stderr
+    assert "'output' would overwrite the file of --input" in done.stderr
     assert "--json needs --output" in predict("csv", "--input", source, "--json").stderr
 
 

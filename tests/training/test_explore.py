@@ -106,7 +106,7 @@ def test_gates_of_relations_are_maps_of_a_page(made, request):
     maps = [one for one in explore(path, texts, parser="chain").data.sides[0].maps if one.kind == "gate"]
     if request.node.callspec.params["made"] == "dialogue gate":  # the system of that name has no gate
         assert not maps
-        with pytest.raises(ValueError, match="'gate' has no gate of relations"):
+        with pytest.raises(ValueError, match="'gate' has no gate of relation scores"):
             attention_map(path, texts, parser="chain", return_gate=True)
         return
     of_layer = ("gate", "relation score", "self-attention score")

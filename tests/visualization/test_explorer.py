@@ -318,9 +318,9 @@ def test_draw_takes_sentences_and_data(sentence):
     assert page.data.sides[0].edges[0].name == "DependencyEdges"
     assert draw(data).data.nodes[0].text == "word 1"
     assert len(draw(sentence, {"mine": "dra"}, against="sia").data.sides) == 2
-    with pytest.raises(ValueError, match="compares one set .*got 2"):
+    with pytest.raises(ValueError, match="needs one set .*got 2"):
         draw(sentence, ["dra", "dt"], against="sia")
-    with pytest.raises(ValueError, match="compares one set .*got 0"):
+    with pytest.raises(ValueError, match="needs one set .*got 0"):
         draw(sentence, against="random")
     with pytest.raises(ValueError, match="has edges already"):
         draw(resolve("dra")(data))

@@ -51,7 +51,7 @@ def test_tree_without_root_has_no_root_arc(example, tmp_path):
 
 
 def test_tree_refuses_edges_of_another_graph(example):
-    with pytest.raises(ValueError, match=r"must be between places 0..8"):
+    with pytest.raises(ValueError, match=r"must be between positions 0..8"):
         plot_tree(example, {"x": torch.tensor([[9], [0]])}, root=False)
 
 
@@ -131,7 +131,7 @@ def test_gates_of_every_layer(example):
     for values, (pairs, alpha) in zip(found, attention_weights(model, data)):
         score = (1 - values.gate) * values.self_score + values.gate * values.relation_score
         torch.testing.assert_close(softmax(score, pairs[1]), alpha)
-    with pytest.raises(ValueError, match="DependencyTransformer has no gate of relations"):
+    with pytest.raises(ValueError, match="DependencyTransformer has no gate of relation scores"):
         gate_values(DependencyTransformer(20, len(RelationVocab()), gate=None, **sizes), data)
 
 
