@@ -65,7 +65,7 @@ def parse(
     engine: Annotated[
         str,
         typer.Option(
-            help="Maker of enhanced graphs: rules, or pybart (graphdep[enhanced]); corenlp has its own."
+            help="Engine for enhanced graphs: rules, or pybart (graphdep[enhanced]); corenlp has its own."
         ),
     ] = "rules",
     constituents: Annotated[
@@ -88,7 +88,7 @@ def parse(
     tree_scheme: o.TreeScheme = "auto",
     cache: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.sqlite", help="Cache of parses."),
+        typer.Option(metavar="FILE.sqlite", help="File for caching parses."),
     ] = None,
     workers: Annotated[int, typer.Option(min=1, help="Parsing processes, for files of many texts.")] = 1,
     scheduler: Annotated[
@@ -108,8 +108,8 @@ def parse(
     itself are kept.
 
     A file of trees (recognised by its content: CoNLL-U, CoNLL-U Plus, brackets, JSON and XML of CoreNLP, JSON
-    of stanza and spaCy) is converted to CoNLL-U with its trees. With --words its words are parsed anew; tags,
-    lemmas, comments and multiword tokens are kept.
+    of stanza and spaCy) keeps its trees and is written as CoNLL-U. With --words its words are parsed anew;
+    tags, lemmas, comments and multiword tokens are kept.
 
     Examples:
         graphdep parse "The dog chased the cat. It ran away."
@@ -274,7 +274,7 @@ def draw(
     tree_scheme: o.TreeScheme = "auto",
     overwrite: o.Overwrite = False,
 ) -> None:
-    """Draw the dependency trees of a text, and the edges of models on them.
+    """Draw the dependency trees of a text, and edges of models on them.
 
     A page (.html) has all sentences, explains each edge, and needs no network. The input may be a file of
     trees, as for `graphdep parse`.

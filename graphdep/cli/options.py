@@ -170,8 +170,8 @@ def task_lists() -> dict[str, str]:
         MODELS: "; ".join(f"of {family.unit_name} {_models(family)}" for family in known),
         ROWS: "; ".join(f"of {family.unit_name} {','.join(family.default_models)}" for family in known),
         PREDICTED: "; ".join(family.predicted for family in known if family.predicted),
-        EDGES: f"{', '.join(edge_names())}, or your own as package.module:Name, which is imported (the "
-        "current folder included).",
+        EDGES: f"{', '.join(edge_names())}, or your own as package.module:Name, imported "
+        "(also from the current folder).",
     }
 
 
@@ -407,7 +407,7 @@ Strategy = Annotated[
 Output = Annotated[Path | None, typer.Option(metavar="DIR", help="Results folder. [default: below runs/]")]
 Overwrite = Annotated[
     bool,
-    typer.Option("--overwrite", help="Replace existing files of other commands or settings."),
+    typer.Option("--overwrite", help="Replace existing files, even of other commands or settings."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout and nothing else.")]
 

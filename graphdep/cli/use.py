@@ -415,7 +415,7 @@ def generate(
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="JSON lines, written whole or not at all. [default: stdout]"),
+        typer.Option(metavar="FILE", help="JSON lines, written atomically. [default: stdout]"),
     ] = None,
     strategy: Annotated[
         str | None, typer.Option(help="greedy, beam or sample.", rich_help_panel=_DECODING)
@@ -467,7 +467,7 @@ def generate(
     overwrite: o.Overwrite = False,
     json: o.Json = False,
 ) -> None:
-    """Respond to the dialogues of a file, or chat, with a trained model.
+    """Respond to dialogues with a trained model, from a file or in a chat.
 
     Each output line is the input object with "response" and, if --num-return is above 1, "responses", which
     replace existing values. If a line is invalid, nothing is written.
@@ -609,7 +609,7 @@ def rank(
     ],
     output: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="JSON lines, written whole or not at all. [default: stdout]"),
+        typer.Option(metavar="FILE", help="JSON lines, written atomically. [default: stdout]"),
     ] = None,
     parser: o.ModelParser = None,
     max_words: o.MaxWords = MAX_WORDS,

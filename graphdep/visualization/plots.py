@@ -516,7 +516,7 @@ def plot_edge_matrix(
         pairs = torch.stack([source, target, types])[:, related]
         for s, t, kind in pairs.t().tolist():
             axes.text(s, t, names.label(kind), ha="center", va="center", fontsize=7)
-    label_matrix(axes, labels, f"{title}\na row shows what a word attends to")
+    label_matrix(axes, labels, f"{title}\na row shows what a word sees")
     return figure
 
 

@@ -123,7 +123,7 @@ def test_filled_sheets_are_overwritten_only_when_asked(systems, tmp_path):
 def test_bad_arguments(systems, tmp_path, options, message):
     with pytest.raises(ValueError, match=message):
         write_sheets(systems, tmp_path / "out", **options)
-    with pytest.raises(ValueError, match="'systems' must be files by the names of their systems"):
+    with pytest.raises(ValueError, match="'systems' must map names of systems to files"):
         write_sheets({" ": systems["hard"]}, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
@@ -140,9 +140,12 @@ def line(context='["a"]', response='"b"'):
             '{"context": ["a"], "response": "b", "response": "c"}',
             "no JSON: the key 'response' occurs 2 times",
         ),
-        ("[]", r"no object with 'context', a list .* and 'response', a string \(got '\[\]'\)"),
-        ('{"context": ["a"]}', "no object with"),
-        (line(context='["a", 1]'), "no object with"),
+        (
+            "[]",
+            r"must be an object with 'context', a non-empty list .* and 'response', a string \(got '\[\]'\)",
+        ),
+        ('{"context": ["a"]}', "must be an object with"),
+        (line(context='["a", 1]'), "must be an object with"),
         (line(response='"\\ud83d"'), "half a character"),
         (line(context='["c"]'), r"another context than in .*first\.jsonl \(got .*'c'"),
         (b"\xff", "not UTF-8 at byte 0"),
@@ -244,7 +247,7 @@ def test_numbers_spaces_and_long_cells(tmp_path):
     assert csv.field_size_limit() == limit
     for other in ("7 7", "8", "", "seven"):
         write_csv(sheet, [{**row, "response": row["response"].replace("7", other)} for row in rows])
-        with pytest.raises(ValueError, match="this is not the response of item"):
+        with pytest.raises(ValueError, match="the response differs from that of item"):
             score_sheets(key, [sheet])
 
 
@@ -280,12 +283,21 @@ def test_kappa_of_equal_raters(filled, grade, kappa):
     [
         (lambda rows: rows[0].update(grade="3"), r"csv:\d: the grade must be 0, 1 or 2 \(got '3'\)"),
         (lambda rows: rows[0].update(item="r9"), r"csv:\d: the item is not in the key \(got 'r9'\)"),
-        (lambda rows: rows.append(rows[0]), r"csv:\d+: the item is in line \d already \(got 'r\d'\)"),
-        (lambda rows: rows.pop(), r"csv: 1 of the key's items are not there: r\d$"),
-        (lambda rows: rows[0].update(key="k0"), r"csv:\d: the sheet is not of this key, which is k\w{12} "),
-        (lambda rows: rows[0].update(response="no"), r"csv:\d: this is not the response of item r\d \(got"),
-        (lambda rows: rows[0].update(rater="4"), r"csv:\d: the rater must be one, .* key \(got '4'\)"),
-        (lambda rows: [row.update(rater="2") for row in rows], r"rater2.*: the sheet of rater 2, as .*r1"),
+        (lambda rows: rows.append(rows[0]), r"csv:\d+: the item is already in line \d \(got 'r\d'\)"),
+        (lambda rows: rows.pop(), r"csv: 1 items of the key are missing: r\d$"),
+        (lambda rows: rows[0].update(key="k0"), r"csv:\d: the sheet belongs to another key than k\w{12} "),
+        (
+            lambda rows: rows[0].update(response="no"),
+            r"csv:\d: the response differs from that of item r\d \(got",
+        ),
+        (
+            lambda rows: rows[0].update(rater="4"),
+            r"csv:\d: the rater must be in the key, .* rows \(got '4'\)",
+        ),
+        (
+            lambda rows: [row.update(rater="2") for row in rows],
+            r"rater2.*: a second sheet of rater 2, after .*r1",
+        ),
         (lambda rows: [row.update(grade="") for row in rows], r"csv:\d: item r\d has no grade"),
     ],
 )
@@ -303,9 +315,9 @@ HEADER = ",".join(COLUMNS).encode() + b"\r\n"
         (b"", "csv:1: the file is empty"),
         (b"item,grade\r\nr1,2\r\n", "csv:1: the header must be item,context,response,grade,rater,key .got"),
         (HEADER + b"r1,2\r\n", "csv:2: 2 columns instead of 6"),
-        (HEADER + b'"r1', "csv:2: no CSV"),
+        (HEADER + b'"r1', "csv:2: invalid CSV"),
         (HEADER + b"r1,\xe9", "csv:2: not UTF-8 at byte 3"),
-        (HEADER, "csv: 6 of the key's items are not there: r"),
+        (HEADER, "csv: 6 items of the key are missing: r"),
     ],
 )
 def test_a_damaged_sheet(filled, content, message):
@@ -330,7 +342,7 @@ def test_a_damaged_key(filled, changes):
     key, sheets = filled
     kept = json.loads(key.read_text("utf-8"))
     key.write_text("[]" if changes is None else json.dumps(kept | changes), "utf-8")
-    with pytest.raises(ValueError, match=r"key\.json: damaged, or no key of sheets: "):
+    with pytest.raises(ValueError, match=r"key\.json: damaged, or not a key of sheets: "):
         score_sheets(key, sheets)
     with pytest.raises(ValueError, match="'sheets' must have at least one file"):
         score_sheets(key, [])
@@ -341,7 +353,7 @@ def test_a_system_without_grades(filled):
     for path in sheets:
         rows = read_csv(path)
         write_csv(path, [{**row, "grade": "" if "hard" in row["response"] else "1"} for row in rows])
-    with pytest.raises(ValueError, match="the system 'hard' has no grade at all"):
+    with pytest.raises(ValueError, match="the system 'hard' has no grades"):
         score_sheets(key, sheets, allow_missing=True)
 
 

@@ -448,7 +448,7 @@ def test_phrases_can_be_chosen(open_page) -> None:
     labels.nth(1).click()
     assert tab.locator("#word-title").text_content() == "[NP]"
     assert "the phrase \u201cOld dogs\u201d" in tab.locator("#word-facts").text_content()
-    assert "a phrase and the words in it" in tab.locator("#word-facts").text_content()
+    assert "a phrase and its words" in tab.locator("#word-facts").text_content()
     assert "to and from the phrases" in tab.locator(".lane").first.text_content()
     assert "Brackets are phrases" in tab.locator("#sentence-hint").text_content()
 

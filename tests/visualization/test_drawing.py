@@ -125,7 +125,7 @@ def test_any_text_is_valid_svg(text):
 
 
 def test_positions_outside_the_row_are_refused():
-    with pytest.raises(ValueError, match=r"places 0\.\.1"):
+    with pytest.raises(ValueError, match=r"positions 0\.\.1"):
         Row(("a", "b"), lanes=(Lane("l", ((0, 2),)),))
 
 
@@ -161,5 +161,5 @@ def test_phrases_are_brackets_below_their_words():
     assert (labels["VP"].style, labels["VP"].names) == ("label", ())
     assert max(y for shape in tree.shapes for _, points in shape.steps for y in points[1::2]) < tree.height
     assert [shape.text for shape in lane.shapes if shape.style == "again"] == ["She", "is", "so"]
-    with pytest.raises(ValueError, match="phrases must be between places"):
+    with pytest.raises(ValueError, match="phrases must be between positions"):
         Row(("a",), brackets=(Bracket(0, 1, "X"),))

@@ -322,7 +322,7 @@ def test_draw_takes_sentences_and_data(sentence):
         draw(sentence, ["dra", "dt"], against="sia")
     with pytest.raises(ValueError, match="needs one set .*got 0"):
         draw(sentence, against="random")
-    with pytest.raises(ValueError, match="has edges already"):
+    with pytest.raises(ValueError, match="already has edges"):
         draw(resolve("dra")(data))
     with pytest.raises(ValueError, match="is a batch"):
         draw(Batch.from_data_list([data]))
@@ -345,7 +345,7 @@ def test_gates_are_shown_like_layers(make_side):
     shown = next(one for one in Explorer([side]).data.sides[0].maps if one.kind == "gate")
     assert shown.name == "self-attention score of layer 1"
     assert (shown.words.low, shown.words.scale) == (-2, 5)
-    with pytest.raises(ValueError, match="weights from 0 on"):
+    with pytest.raises(ValueError, match="weights of at least 0"):
         replace(side, layers=[("other", pairs, scores)])
 
 
@@ -354,7 +354,7 @@ def test_masks_of_explainers():
     found = masks_of({"a": torch.tensor([0.5, -0.25]), "b": Explanation(edge_mask=torch.ones(2))}, pairs)
     assert [name for name, *_ in found] == ["a", "b"]
     assert found[0][2].tolist() == [[0.5], [0.25]]
-    with pytest.raises(ValueError, match="which has no 'edge_mask'"):
+    with pytest.raises(ValueError, match="without an 'edge_mask'"):
         masks_of({"c": Explanation()}, pairs)
     with pytest.raises(ValueError, match=r"'c' must be of shape \[2\] \(got \[3\]\)"):
         masks_of({"c": torch.ones(3)}, pairs)
@@ -405,7 +405,7 @@ def test_phrases_are_brackets_and_nodes():
     ]
     # each phrase with its words, both ways
     assert f"and {2 * (4 + 2 + 2 + 1)} to and from the phrases" in row.lanes[0].title
-    assert "a phrase and the words in it" in dict(side.edges[0].parts).values()
+    assert "a phrase and its words" in dict(side.edges[0].parts).values()
     assert draw(BRACKETED, "dra").data.sides[0].bracket_nodes == []
     assert ">VP</text>" in draw(BRACKETED).svg()
 
@@ -453,8 +453,8 @@ def test_sides_refuse_invalid_values(sentence):
     for pairs, alpha, message in (
         (torch.tensor([[0], [1]]), torch.ones(2, 1), r"must be of shape \[1, heads\]"),
         (torch.tensor([[0], [99]]), torch.ones(1, 1), r"within 0\.\.11"),
-        (torch.tensor([[0], [1]]), -torch.ones(1, 1), "from 0 on"),
-        (torch.tensor([[0], [1]]), torch.full((1, 1), float("nan")), "from 0 on"),
+        (torch.tensor([[0], [1]]), -torch.ones(1, 1), "at least 0"),
+        (torch.tensor([[0], [1]]), torch.full((1, 1), float("nan")), "at least 0"),
     ):
         with pytest.raises(ValueError, match=message):
             Side.of("x", data, [sentence.form], {}, layers=[("l", pairs, alpha)])

@@ -104,7 +104,7 @@ def test_ablation_shows_models_floor_and_paper(tmp_path):
     values = {"dt": [0.8, 0.9], "transformer": [0.5], "failed": []}
     figure = plot_ablation(values, metric="accuracy", floor=0.4, paper={"dt": 0.85}, title="SICK-E")
     texts = drawn(figure, tmp_path)
-    assert {"dt", "transformer", "the paper", "no skill (0.400)"} <= set(texts)
+    assert {"dt", "transformer", "paper", "no skill (0.400)"} <= set(texts)
     assert "failed" not in texts
     with pytest.raises(ValueError, match="'values' must be at least 1"):
         plot_ablation({"dt": []}, metric="accuracy")
@@ -148,7 +148,7 @@ def test_gates_of_pieces_are_averaged():
         wanted = torch.tensor([[[[none, -0.5], [0.4, none]]]])
         torch.testing.assert_close(shown.gates[name], wanted, equal_nan=True)
     assert shown.without_special().plot(gate=True).axes[0].images[0].norm.vmin == -0.5
-    with pytest.raises(ValueError, match="'gate' is for maps that have gates"):
+    with pytest.raises(ValueError, match="'gate' needs gates"):
         AttentionMap.of(["a", "b"], [False, False], torch.tensor([0, 1, 1]), alpha).plot(gate=True)
 
 
@@ -205,7 +205,7 @@ def test_a_script_without_a_font_is_one_warning(tmp_path, caplog, monkeypatch):
     assert "中国</text>" in (tmp_path / "tree.svg").read_text(encoding="utf-8")
     assert not caplog.text
     picture.savefig(tmp_path / "tree.png")
-    assert caplog.text.count("no font that Matplotlib knows has some characters") == 1
+    assert caplog.text.count("no font known to Matplotlib has some characters") == 1
 
 
 def test_other_warnings_are_kept(tmp_path, monkeypatch):
