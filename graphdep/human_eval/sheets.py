@@ -299,7 +299,7 @@ def _read_sheet(path: str, key: dict[str, Any], allow_missing: bool) -> tuple[in
             grades[item] = value
     absent = [item for item in key["items"] if item not in lines]
     if absent:
-        raise ValueError(f"{path}: {len(absent)} items of the key are missing: {', '.join(absent)[:80]}")
+        raise ValueError(f"{path}: missing items of the key ({len(absent)}): {', '.join(absent)[:80]}")
     return int(numbers[0]), grades
 
 

@@ -142,7 +142,7 @@ def line(context='["a"]', response='"b"'):
         ),
         (
             "[]",
-            r"must be an object with 'context', a non-empty list .* and 'response', a string \(got '\[\]'\)",
+            r"must be an object with .* a string \(got '\[\]'\)",
         ),
         ('{"context": ["a"]}', "must be an object with"),
         (line(context='["a", 1]'), "must be an object with"),
@@ -284,19 +284,19 @@ def test_kappa_of_equal_raters(filled, grade, kappa):
         (lambda rows: rows[0].update(grade="3"), r"csv:\d: the grade must be 0, 1 or 2 \(got '3'\)"),
         (lambda rows: rows[0].update(item="r9"), r"csv:\d: the item is not in the key \(got 'r9'\)"),
         (lambda rows: rows.append(rows[0]), r"csv:\d+: the item is already in line \d \(got 'r\d'\)"),
-        (lambda rows: rows.pop(), r"csv: 1 items of the key are missing: r\d$"),
+        (lambda rows: rows.pop(), r"csv: missing items of the key \(1\): r\d$"),
         (lambda rows: rows[0].update(key="k0"), r"csv:\d: the sheet belongs to another key than k\w{12} "),
         (
             lambda rows: rows[0].update(response="no"),
-            r"csv:\d: the response differs from that of item r\d \(got",
+            r"csv:\d: the response differs from that of item r\d",
         ),
         (
             lambda rows: rows[0].update(rater="4"),
-            r"csv:\d: the rater must be in the key, .* rows \(got '4'\)",
+            r"csv:\d: the rater must be in the key, .* \(got '4'\)",
         ),
         (
             lambda rows: [row.update(rater="2") for row in rows],
-            r"rater2.*: a second sheet of rater 2, after .*r1",
+            r"rater2.*: a second sheet of rater 2, .*r1",
         ),
         (lambda rows: [row.update(grade="") for row in rows], r"csv:\d: item r\d has no grade"),
     ],
@@ -317,7 +317,7 @@ HEADER = ",".join(COLUMNS).encode() + b"\r\n"
         (HEADER + b"r1,2\r\n", "csv:2: 2 columns instead of 6"),
         (HEADER + b'"r1', "csv:2: invalid CSV"),
         (HEADER + b"r1,\xe9", "csv:2: not UTF-8 at byte 3"),
-        (HEADER, "csv: 6 items of the key are missing: r"),
+        (HEADER, r"csv: missing items of the key \(6\): r"),
     ],
 )
 def test_a_damaged_sheet(filled, content, message):
