@@ -57,10 +57,7 @@ def parse(
     ] = None,
     enhanced: Annotated[
         str | None,
-        typer.Option(
-            metavar="LEVEL",
-            help="Also write enhanced graphs (column DEPS): enhanced or enhanced++ (English).",
-        ),
+        typer.Option(metavar="LEVEL", help="Also write graphs to DEPS: enhanced or enhanced++ (English)."),
     ] = None,
     engine: Annotated[
         str,
@@ -343,15 +340,11 @@ def attention(
     ),
     layer: Annotated[
         int | None,
-        typer.Option(
-            metavar="N", help="Show all heads of this layer, from 1. [default: the mean of each layer]"
-        ),
+        typer.Option(metavar="N", help="All heads of this layer, from 1. [default: mean of each layer]"),
     ] = None,
     head: Annotated[
         int | None,
-        typer.Option(
-            metavar="N", help="Show only this head of --layer, from 1, as wide as a column of a paper."
-        ),
+        typer.Option(metavar="N", help="One head of --layer, from 1, as wide as a column of a paper."),
     ] = None,
     figsize: Annotated[
         str | None,
@@ -359,9 +352,7 @@ def attention(
     ] = None,
     special: Annotated[
         bool,
-        typer.Option(
-            help="Show special nodes such as [CLS] and [ROOT], which may get much of the attention."
-        ),
+        typer.Option(help="Show special nodes such as [CLS], which may get much of the attention."),
     ] = True,
     gate: Annotated[
         bool,
@@ -452,10 +443,7 @@ def explore(
         ),
     ] = None,
     output: Annotated[
-        Path,
-        typer.Option(
-            metavar="FILE", help="The page (.html), or a picture of its edges (.svg, .png or .pdf)."
-        ),
+        Path, typer.Option(metavar="FILE", help="The page (.html), or a picture (.svg, .png or .pdf).")
     ] = Path("page.html"),
     against: Annotated[
         str | None, typer.Option(metavar="random", help="Compare with the same model on a random tree.")

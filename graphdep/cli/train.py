@@ -351,16 +351,17 @@ def compare(
 
 
 def _print(summary: dict[str, Any]) -> None:
-    from graphdep.metrics.significance import shown_effect
+    from graphdep.training.table import visible_text
 
     verdict = ["verdict"] if summary["bound"] is not None else []
     rows = []
     for name, row in summary["metrics"].items():
         low, high = row["interval"]
         difference = f"{row['difference']:+.4f} [{low:+.4f}, {high:+.4f}]"
-        seen = shown_effect(row["smallest_visible"])
-        said = (row[key].partition(" (")[0] for key in verdict)
-        rows.append([name, f"{row['score_a']:.4f}", f"{row['score_b']:.4f}", difference, seen, *said])
+        said = (visible_text(row), *(row[key].partition(" (")[0] for key in verdict))
+        rows.append(
+            [name, f"{row['score_a']:.4f}", f"{row['score_b']:.4f}", difference, visible_text(row), *said]
+        )
     console = plain_console()
     table = fitting_table(
         ["metric", "A", "B", "A-B [95%]", "smallest visible", *verdict],

@@ -767,11 +767,7 @@ def submit(
     say.print(f"{len(answers)} files -> {output / ARCHIVE}", soft_wrap=True)
     if missing:
         names = ", ".join(missing)
-        what = (
-            "filled with a constant"
-            if fill
-            else "missing, so the leaderboard will refuse the submission (see --fill)"
-        )
+        what = "filled with a constant" if fill else "missing, so the leaderboard refuses all (see --fill)"
         say.print(f"without a checkpoint, {what}: {names}", soft_wrap=True)
 
 
@@ -793,9 +789,7 @@ def export(
     overwrite: o.Overwrite = False,
     push: Annotated[
         str | None,
-        typer.Option(
-            metavar="OWNER/NAME", help="Also upload the model to the Hugging Face Hub under this name."
-        ),
+        typer.Option(metavar="OWNER/NAME", help="Also upload the model to the Hugging Face Hub."),
     ] = None,
     private: Annotated[bool, typer.Option(help="With --push: make the repository private.")] = False,
     edges: o.ModelEdges = None,

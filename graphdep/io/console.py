@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Container, Sequence
-from typing import IO
+from typing import IO, Any
 
 from rich.box import SIMPLE
 from rich.console import Console
@@ -57,36 +57,23 @@ def fitting_table(
     drop: Sequence[str] = (),
     words: Container[str] = (),
 ) -> Table:
-    """A table that fits into a terminal without breaking a name or cutting a number.
+    """A table that fits into ``width`` columns without breaking the names of rows or cutting numbers.
 
-    If it is too wide, headers are broken, then a number's deviation or interval goes below the number, then
-    columns are dropped, which the caption lists.
-
-    Args:
-        header: Names of the columns; the first one is that of the rows' names.
-        rows: Cells.
-        title: Title.
-        width: Columns of the terminal.
-        drop: Names of columns, the least important first. (default: none)
-        words: Names of columns of words, which may be broken. (default: none)
+    If it is too wide, headers are broken, then deviations and intervals go below their numbers, then the
+    columns ``drop`` are left out one by one, and listed in the caption. Cells of ``words`` may be broken.
     """
     broken = [name.replace("_", " ").replace(" ", "\n") for name in header]
     stacked = [[re.sub(r" (?=\[|±)", "\n", cell) for cell in row] for row in rows]
-    dropped = [name for name in drop if name in header]
-    layouts = [(header, rows, 0), (broken, rows, 0), *((broken, stacked, n) for n in range(len(dropped) + 1))]
+    drop = [name for name in drop if name in header]
+    layouts = [(header, rows, 0), (broken, rows, 0), *((broken, stacked, n) for n in range(len(drop) + 1))]
     for names, cells, count in layouts:
-        caption = f"not shown, for lack of width: {', '.join(dropped[:count])}" if count else None
+        caption = f"not shown, for lack of width: {', '.join(drop[:count])}" if count else None
         table = Table(title=title, box=SIMPLE, caption=caption)
-        kept = [place for place, name in enumerate(header) if name not in dropped[:count]]
+        kept = [place for place, name in enumerate(header) if name not in drop[:count]]
         for place in kept:
-            left, wrapped = place == 0 or header[place] in words, header[place] in words
-            table.add_column(
-                names[place],
-                justify="left" if left else "right",
-                no_wrap=not wrapped,
-                max_width=12 if wrapped else None,
-                overflow="fold",
-            )
+            own: dict[str, Any] = {"max_width": 12} if header[place] in words else {"no_wrap": True}
+            own["justify"] = "left" if place == 0 or header[place] in words else "right"
+            table.add_column(names[place], overflow="fold", **own)
         for row in cells:
             table.add_row(*(row[place] for place in kept))
         if plain_console(width=1000).measure(table).maximum <= width:

@@ -284,11 +284,6 @@ class Comparison:
         return f"undecided (smallest visible effect {self.smallest_visible:.3g})"
 
 
-def shown_effect(effect: float | None) -> str:
-    """:attr:`Comparison.smallest_visible` in a table."""
-    return "none" if effect is None else f"{effect:.4f}"
-
-
 def check_bound(bound: float) -> None:
     """Raises :class:`ValueError` unless ``bound`` is a finite number above 0."""
     number = isinstance(bound, (int, float)) and not isinstance(bound, bool)

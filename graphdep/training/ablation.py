@@ -236,7 +236,7 @@ def ablate(
     # All rows of a table stand on the encoder that is given; the notes name it.
     named = any(config[0].pretrained for config in configs.values())
     names = {*own.with_mark("defines")} - ({"encoder"} if named else set())
-    same = [f"{name}={value}" for name, value in given.items() if name in names]
+    changed = [f"{name}={value}" for name, value in given.items() if name in names]
     splits = data[keys[0]]
     comparable = {key for key in keys if family_of(task).task_class.comparable(data[key], data[reference])}
     described = splits.describe()
@@ -246,12 +246,12 @@ def ablate(
     return {
         "task": task,
         "title": ", ".join(
-            filter(None, [spec.title, configs[reference][0].about_data, *models[: bool(edges)], *same])
+            filter(None, [spec.title, configs[reference][0].about_data, *models[: bool(edges)], *changed])
         ),
         "command": command,
         "rows_are": "row" if rows else "edges" if edges else "model",
         "rows": [
-            row.summary(same)
+            row.summary(changed)
             | {"against": row.against(base, spec.metrics[0], bound) if key in comparable else None}
             | {"data": data[key].describe()}
             for key, row in table.items()

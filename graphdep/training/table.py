@@ -20,7 +20,7 @@ from graphdep.io.files import atomic_path, check_replaced
 from graphdep.io.limits import check_choice, plural
 from graphdep.metrics.metric import Metric
 from graphdep.metrics.scores import ACCURACY, F1
-from graphdep.metrics.significance import SAME_PREDICTIONS, check_bound, compare, shown_effect
+from graphdep.metrics.significance import SAME_PREDICTIONS, check_bound, compare
 from graphdep.training.config import TrainConfig
 from graphdep.training.evaluation import (
     PREDICTIONS,
@@ -393,13 +393,15 @@ def _difference(against: dict[str, Any], digits: int = 4) -> str:
     return "{} [{}, {}]".format(*(f"{number:+.{digits}f}" for number in numbers))
 
 
-def _visible(against: dict[str, Any]) -> str:
-    return shown_effect(against["smallest_visible"]) if against else ""
+def visible_text(compared: dict[str, Any]) -> str:
+    """The smallest visible effect of a comparison."""
+    effect = compared.get("smallest_visible", "")
+    return "none" if effect is None else effect and f"{effect:.4f}"
 
 
 _AGAINST: dict[str, Callable[[dict[str, Any]], str]] = {
     DIFFERENCE: _difference,
-    VISIBLE: _visible,
+    VISIBLE: visible_text,
     VERDICT: lambda against: against.get("verdict", ""),
 }
 
