@@ -206,9 +206,7 @@ def texts_or_file(texts: list[str] | None, source: str | None) -> tuple[list[str
 
 
 def check_no_name(text: str) -> None:
-    """Raises :class:`FileNotFoundError` if a text looks like a file name; logs a warning about any other
-    single word.
-    """
+    """Raises :class:`FileNotFoundError` if a text looks like a file name; warns of any other single word."""
     if len(text.split()) != 1:
         return
     if Path(text).suffix.lower() in _SUFFIXES or _is_path(text):

@@ -82,9 +82,7 @@ def _add_hint(error: Any, options: list[str]) -> None:
 
 
 class RunCommand(TaskCommand):
-    """A command with an option for every setting of a run. ``--help`` shows those with a panel, ``graphdep
-    settings`` shows all.
-    """
+    """A command with an option for every setting of a run; ``--help`` shows those with a panel."""
 
     marks: tuple[str, ...] = ()
     """Show only settings with one of these marks; empty for all."""

@@ -519,9 +519,7 @@ def _named(edges: Edges) -> dict[str, BaseTransform]:
 
 
 def named_edges(edges: Iterable[str | BaseTransform]) -> dict[str, BaseTransform]:
-    """Sets of edges by unique names: the given name or that of the class; if it is taken, the ``repr`` or a
-    numbered name.
-    """
+    """Sets of edges by the given name or that of the class; if it is taken, by ``repr`` or numbered name."""
     found: dict[str, BaseTransform] = {}
     for number, one in enumerate(edges, start=1):
         plain = one if isinstance(one, str) else type(one).__name__

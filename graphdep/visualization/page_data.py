@@ -213,9 +213,7 @@ class PageEdges:
 
 @dataclass(frozen=True)
 class PageMap:
-    """Weights of a layer, rollout or explainer, or values of a gate, between words and between pieces;
-    ``allowed`` are indices of the side's pairs.
-    """
+    """Weights of a layer, rollout, explainer or gate; ``allowed`` are indices of the side's pairs."""
 
     name: str
     kind: str
@@ -227,9 +225,7 @@ class PageMap:
 
 @dataclass(frozen=True)
 class PageSide:
-    """A side: tree, phrases, edges, weights and their pairs, measures of heads ``[layer][head]``, measures
-    ``[layer]`` of uniform attention, relations and answers.
-    """
+    """A side, with measures of heads ``[layer][head]``, and of uniform attention (``chance``) ``[layer]``."""
 
     name: str
     governor: list[int]

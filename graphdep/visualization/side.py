@@ -207,9 +207,7 @@ def _keys(
     arc_of: dict[int, tuple[int, int, str]],
     bracket_of: dict[int, tuple[int, int, str]],
 ) -> list[Key]:
-    """Words are identified by position, relation nodes by their dependent, phrases by their words and label,
-    other nodes by their order.
-    """
+    """Words have their position as key, relation nodes their dependent, phrases words and label, others order."""
     keys: list[Key] = []
     seen: dict[tuple[str, int, int, int, str], int] = {}
     for number, (kind, place, own) in enumerate(zip(kinds, utterance, word)):

@@ -81,10 +81,7 @@ def test_stdout_and_summary(rank):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (
-            b'{"context": ["ann saw bob"]}',
-            "pools.jsonl:2: must be an object with a non-empty list 'candidates'",
-        ),
+        (b'{"context": ["ann saw bob"]}', "pools.jsonl:2: must be an object with a non-empty list"),
         (b'{"context": ["ann"], "candidates": []}', "must be an object with a non-empty list 'candidates'"),
         (b'{"context": ["ann"], "candidates": ["bob", " "]}', "'candidates[1]' is blank: a candidate has"),
         (b"{", "pools.jsonl:2: no JSON"),

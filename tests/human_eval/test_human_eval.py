@@ -140,10 +140,7 @@ def line(context='["a"]', response='"b"'):
             '{"context": ["a"], "response": "b", "response": "c"}',
             "no JSON: the key 'response' occurs 2 times",
         ),
-        (
-            "[]",
-            r"must be an object with .* a string \(got '\[\]'\)",
-        ),
+        ("[]", r"must be an object with .* a string \(got '\[\]'\)"),
         ('{"context": ["a"]}', "must be an object with"),
         (line(context='["a", 1]'), "must be an object with"),
         (line(response='"\\ud83d"'), "half a character"),
@@ -286,18 +283,9 @@ def test_kappa_of_equal_raters(filled, grade, kappa):
         (lambda rows: rows.append(rows[0]), r"csv:\d+: the item is already in line \d \(got 'r\d'\)"),
         (lambda rows: rows.pop(), r"csv: missing items of the key \(1\): r\d$"),
         (lambda rows: rows[0].update(key="k0"), r"csv:\d: the sheet belongs to another key than k\w{12} "),
-        (
-            lambda rows: rows[0].update(response="no"),
-            r"csv:\d: the response differs from that of item r\d",
-        ),
-        (
-            lambda rows: rows[0].update(rater="4"),
-            r"csv:\d: the rater must be in the key, .* \(got '4'\)",
-        ),
-        (
-            lambda rows: [row.update(rater="2") for row in rows],
-            r"rater2.*: a second sheet of rater 2, .*r1",
-        ),
+        (lambda rows: rows[0].update(response="no"), r"csv:\d: the response differs from that of item r\d"),
+        (lambda rows: rows[0].update(rater="4"), r"csv:\d: the rater must be in the key, .* \(got '4'\)"),
+        (lambda rows: [row.update(rater="2") for row in rows], r"rater2.*: a second sheet of rater 2, .*r1"),
         (lambda rows: [row.update(grade="") for row in rows], r"csv:\d: item r\d has no grade"),
     ],
 )
