@@ -84,8 +84,7 @@ def parse(
     bad_trees: o.BadTrees = "error",
     tree_scheme: o.TreeScheme = "auto",
     cache: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.sqlite", help="File for caching parses."),
+        Path | None, typer.Option(metavar="FILE.sqlite", help="File for caching parses.")
     ] = None,
     workers: Annotated[int, typer.Option(min=1, help="Parsing processes, for files of many texts.")] = 1,
     scheduler: Annotated[
@@ -247,9 +246,7 @@ def draw(
     edges: Annotated[
         str | None,
         typer.Option(
-            metavar="A,B,...",
-            help=f"Edges to draw below the words: {EDGES}",
-            autocompletion=complete.edges,
+            metavar="A,B,...", help=f"Edges to draw below the words: {EDGES}", autocompletion=complete.edges
         ),
     ] = None,
     against: Annotated[
@@ -351,8 +348,7 @@ def attention(
         typer.Option(metavar="WxH", help="Size in inches, e.g. 3.3x2.9. [default: as the maps need]"),
     ] = None,
     special: Annotated[
-        bool,
-        typer.Option(help="Show special nodes such as [CLS], which may get much of the attention."),
+        bool, typer.Option(help="Show special nodes such as [CLS], which may get much of the attention.")
     ] = True,
     gate: Annotated[
         bool,

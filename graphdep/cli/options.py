@@ -397,15 +397,12 @@ Nodes = Annotated[
 Strategy = Annotated[
     str,
     typer.Option(
-        metavar="NAME",
-        help="How processes share the work: auto or ddp (the same).",
-        rich_help_panel=_RUN,
+        metavar="NAME", help="How processes share the work: auto or ddp (the same).", rich_help_panel=_RUN
     ),
 ]
 Output = Annotated[Path | None, typer.Option(metavar="DIR", help="Results folder. [default: below runs/]")]
 Overwrite = Annotated[
-    bool,
-    typer.Option("--overwrite", help="Replace existing files, even of other commands or settings."),
+    bool, typer.Option("--overwrite", help="Replace existing files, even of other commands or settings.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout and nothing else.")]
 

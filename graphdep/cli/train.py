@@ -514,16 +514,14 @@ def train_parser(
         ),
     ] = None,
     glove: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="50-dimensional GloVe vectors for tagger and parser."),
+        Path | None, typer.Option(metavar="FILE", help="50-dimensional GloVe vectors for tagger and parser.")
     ] = None,
     budget_minutes: Annotated[float, typer.Option(min=0.01, metavar="N", help="Total time.")] = 75,
     copies: Annotated[
         int, typer.Option(min=1, metavar="N", help="Copies of the training set, tagged with dropout.")
     ] = 5,
     limit: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="N", help="Sentences to use of each split, for a trial."),
+        int | None, typer.Option(min=1, metavar="N", help="Sentences to use of each split, for a trial.")
     ] = None,
     overwrite: o.Overwrite = False,
 ) -> None:

@@ -282,14 +282,12 @@ def embed(
         ),
     ] = None,
     text_columns: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="The column of texts, in a file with columns."),
+        str | None, typer.Option(metavar="NAME", help="The column of texts, in a file with columns.")
     ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE",
-            help="A .npy, .csv or .tsv file, written atomically. [default: CSV on stdout]",
+            metavar="FILE", help="A .npy, .csv or .tsv file, written atomically. [default: CSV on stdout]"
         ),
     ] = None,
     parser: o.ModelParser = None,
@@ -414,8 +412,7 @@ def generate(
         ),
     ] = None,
     output: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="JSON lines, written atomically. [default: stdout]"),
+        Path | None, typer.Option(metavar="FILE", help="JSON lines, written atomically. [default: stdout]")
     ] = None,
     strategy: Annotated[
         str | None, typer.Option(help="greedy, beam or sample.", rich_help_panel=_DECODING)
@@ -608,8 +605,7 @@ def rank(
         ),
     ],
     output: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="JSON lines, written atomically. [default: stdout]"),
+        Path | None, typer.Option(metavar="FILE", help="JSON lines, written atomically. [default: stdout]")
     ] = None,
     parser: o.ModelParser = None,
     max_words: o.MaxWords = MAX_WORDS,
@@ -788,8 +784,7 @@ def export(
     ],
     overwrite: o.Overwrite = False,
     push: Annotated[
-        str | None,
-        typer.Option(metavar="OWNER/NAME", help="Also upload the model to the Hugging Face Hub."),
+        str | None, typer.Option(metavar="OWNER/NAME", help="Also upload the model to the Hugging Face Hub.")
     ] = None,
     private: Annotated[bool, typer.Option(help="With --push: make the repository private.")] = False,
     edges: o.ModelEdges = None,

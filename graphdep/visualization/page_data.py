@@ -445,11 +445,7 @@ def _page_map(
 
 
 def _measures(
-    nodes: WordNodes,
-    edges: dict[str, Tensor],
-    words: list[Tensor],
-    layers: list[Tensor],
-    chain: list[int],
+    nodes: WordNodes, edges: dict[str, Tensor], words: list[Tensor], layers: list[Tensor], chain: list[int]
 ) -> dict[str, list[list[float]]]:
     if not layers:
         return {}

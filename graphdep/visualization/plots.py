@@ -457,10 +457,7 @@ class AttentionMap:
             raise ValueError("'gate' needs gates: attention_map(..., return_gate=True)")
         values, options = self.alpha, dict[str, Any](title=title, ax=ax, figsize=figsize)
         if gate:
-            values, options = (
-                self.gates["gate"],
-                {**options, "label": "gate (share of the relation score)"},
-            )
+            values, options = (self.gates["gate"], {**options, "label": "gate (share of the relation score)"})
         if layer is None:
             if head is not None:
                 raise ValueError(f"'head' needs 'layer' (got {head})")
@@ -715,12 +712,7 @@ def plot_ablation(
         axes.barh(place, mean, color=COLOURS[0], alpha=0.35, height=0.62)
         axes.errorbar(mean, place, xerr=_std(scores), color=INK, capsize=4, linewidth=1.3)
         axes.plot(
-            scores,
-            [place] * len(scores),
-            "o",
-            color=COLOURS[0],
-            markersize=5,
-            label=None if place else "run",
+            scores, [place] * len(scores), "o", color=COLOURS[0], markersize=5, label=None if place else "run"
         )
         axes.text(0.01, place, f"{mean:.3f}", transform=axes.get_yaxis_transform(), va="center", fontsize=9)
     shown = {model: number for model, number in (paper or {}).items() if model in rows}

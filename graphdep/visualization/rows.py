@@ -72,12 +72,7 @@ def bracket_shapes(
 
 
 def _line(left: float, right: float, low: float) -> tuple[Step, ...]:
-    return (
-        ("M", (left, low - _TICK)),
-        ("L", (left, low)),
-        ("L", (right, low)),
-        ("L", (right, low - _TICK)),
-    )
+    return (("M", (left, low - _TICK)), ("L", (left, low)), ("L", (right, low)), ("L", (right, low - _TICK)))
 
 
 def _bracket_label(

@@ -207,7 +207,7 @@ def _keys(
     arc_of: dict[int, tuple[int, int, str]],
     bracket_of: dict[int, tuple[int, int, str]],
 ) -> list[Key]:
-    """Words have their position as key, relation nodes their dependent, phrases words and label, others order."""
+    """The key is the position of words, the dependent of relation nodes, words and label of phrases."""
     keys: list[Key] = []
     seen: dict[tuple[str, int, int, int, str], int] = {}
     for number, (kind, place, own) in enumerate(zip(kinds, utterance, word)):
