@@ -45,11 +45,11 @@ if TYPE_CHECKING:
 logger = logging.getLogger("graphdep")
 
 # Job schedulers and `timeout` send SIGTERM, a closing terminal SIGHUP, which Windows lacks.
-_ASKED = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+_TERMINATION = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 @contextlib.contextmanager
-def ended_as_by_ctrl_c() -> Iterator[list[int]]:
+def signals_as_interrupts() -> Iterator[list[int]]:
     """Makes SIGTERM and SIGHUP raise :class:`KeyboardInterrupt`, so that half-written files are removed and
     child processes end; yields the list of received signals.
 
@@ -57,21 +57,21 @@ def ended_as_by_ctrl_c() -> Iterator[list[int]]:
     since some code swallows the exception. A signal that is ignored (``nohup``) or has a handler is left
     alone, and so are threads, which cannot have handlers.
     """
-    came: list[int] = []
+    received: list[int] = []
     times: list[float] = []
 
     def interrupt(number: int, frame: FrameType | None) -> None:
-        came.append(number)
+        received.append(number)
         times.append(time.monotonic())
-        if len(came) == 1 or times[-1] > times[0] + 1:
+        if len(received) == 1 or times[-1] > times[0] + 1:
             raise KeyboardInterrupt
 
     on_main = threading.current_thread() is threading.main_thread()
-    own = [number for number in _ASKED if on_main and signal.getsignal(number) is signal.SIG_DFL]
+    own = [number for number in _TERMINATION if on_main and signal.getsignal(number) is signal.SIG_DFL]
     for number in own:
         signal.signal(number, interrupt)
     try:
-        yield came
+        yield received
     finally:
         for number in own:
             signal.signal(number, signal.SIG_DFL)
@@ -79,7 +79,7 @@ def ended_as_by_ctrl_c() -> Iterator[list[int]]:
 
 _LONGEST = 4_000  # characters of a message, which may list names
 # Errors of users, beside ValueError.
-_OF_USERS = ("ParserUnavailableError", "TrainingError")
+_USER_ERRORS = ("ParserUnavailableError", "TrainingError")
 
 
 class ErrorGroup(TyperGroup):
@@ -88,7 +88,7 @@ class ErrorGroup(TyperGroup):
     """
 
     def invoke(self, ctx: Any) -> Any:
-        with ended_as_by_ctrl_c() as came:
+        with signals_as_interrupts() as received:
             try:
                 return self._invoke(ctx)
             except KeyboardInterrupt:
@@ -97,7 +97,7 @@ class ErrorGroup(TyperGroup):
                     "`ablate`, `needs-structure` and `demo` again",
                     file=sys.stderr,
                 )
-                raise typer.Exit(128 + (came[0] if came else signal.SIGINT)) from None
+                raise typer.Exit(128 + (received[0] if received else signal.SIGINT)) from None
 
     def _invoke(self, ctx: Any) -> Any:
         try:
@@ -118,7 +118,7 @@ def describe(error: BaseException) -> str:
     text = " ".join(str(error).split())
     text = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
     ours = isinstance(error, ValueError) and type(error).__module__.startswith("graphdep.")
-    if ours or type(error) is ValueError or type(error).__name__ in _OF_USERS:
+    if ours or type(error) is ValueError or type(error).__name__ in _USER_ERRORS:
         return text
     if type(error) is ImportError and "install" in text:  # the message names the missing extra
         return text
@@ -136,7 +136,7 @@ def _is_click(error: BaseException) -> bool:
     return any(kind.__name__ in ("ClickException", "Exit", "Abort") for kind in type(error).__mro__)
 
 
-def say_loading() -> None:
+def report_loading() -> None:
     """Tells the user of a terminal that PyTorch is being imported, which takes seconds to a minute."""
     if sys.stderr.isatty():
         print("graphdep: loading ...", file=sys.stderr, flush=True)
@@ -147,8 +147,8 @@ def print_json(value: dict[str, Any]) -> None:
     sys.stdout.write(json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n")
 
 
-def print_scores(result: dict[str, Any], told: str = "") -> None:
-    """Prints the scores of a run, and the definition of each metric or, with ``told``, where to find it."""
+def print_scores(result: dict[str, Any], definitions: str = "") -> None:
+    """Prints the scores of a run, and the definition of each metric or where to find it."""
     from graphdep.tasks import family_of
     from graphdep.training.floors import below_floor, untrained
     from graphdep.training.task import legend
@@ -161,11 +161,13 @@ def print_scores(result: dict[str, Any], told: str = "") -> None:
         [name, *(f"{scores[name]:.4f}" if name in scores else "" for scores in shown.values())]
         for name in result["metrics"]
     ]
-    console = plain_console()
+    console, signature = plain_console(), result["signature"]
     title = f"{result.get('label', result['model'])} on {result['task']}, seed {result['seed']}"
     drop = [name for name in reversed(shown) if name != "score"]
     console.print(fitting_table(["metric", *shown], rows, title=title, width=console.width, drop=drop))
-    for line in [f"definitions of the metrics: {told}"] if told else legend(result["signature"]):
+    for line in (
+        [f"definitions of the metrics: {definitions}"] if definitions else legend(result["signature"])
+    ):
         console.print(line, style="dim", soft_wrap=True)
     for note in result.get("data", {}).get("notes", ()):
         console.print(note, soft_wrap=True)
@@ -201,11 +203,11 @@ def texts_or_file(texts: list[str] | None, source: str | None) -> tuple[list[str
     (text,) = texts
     if text == "-" or _is_file(text):
         return [], text
-    check_no_name(text)
+    check_no_file_name(text)
     return texts, None
 
 
-def check_no_name(text: str) -> None:
+def check_no_file_name(text: str) -> None:
     """Raises :class:`FileNotFoundError` if a text looks like a file name; warns of any other single word."""
     if len(text.split()) != 1:
         return
@@ -262,7 +264,7 @@ def same_file(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> boo
     return os.path.realpath(one) == os.path.realpath(other)
 
 
-def check_kept(output: Path, files: Mapping[str, str | os.PathLike[str] | None]) -> None:
+def check_not_input(output: Path, files: Mapping[str, str | os.PathLike[str] | None]) -> None:
     """Raises :class:`ValueError` if the output would overwrite an input file of an option."""
     for name, read in files.items():
         if read not in (None, "", "-") and same_file(output, read):
@@ -276,7 +278,7 @@ def check_output(output: Path, checkpoint: Path, source: str | None, overwrite: 
         ValueError: If it is an input file, exists and :obj:`overwrite` is not set, is no plain file, or its
             folder cannot be written to.
     """
-    check_kept(output, {"--checkpoint": checkpoint, "--input": source})
+    check_not_input(output, {"--checkpoint": checkpoint, "--input": source})
     if output.is_dir():
         raise ValueError(f"'output' must be a file (got the folder {str(output)!r})")
     check_replaced(output.parent, [output.name], overwrite=overwrite)
@@ -356,7 +358,7 @@ def stream_texts(text: str) -> Texts:
         return tree_file(text) or _counted(lambda: _texts(_lines(Path(text)), text))
     if " " not in text and _is(Path.exists, text):
         raise ValueError(f"{text!r} is neither a file nor a pipe")
-    check_no_name(text)
+    check_no_file_name(text)
     return _counted(lambda: _texts([" ".join(text.split())], text))
 
 
@@ -515,7 +517,7 @@ def _decoded(file: BinaryIO, path: Path) -> Iterator[str]:
 
 
 # Name of an element of each list.
-_WHAT = {"context": "turn", "candidates": "candidate"}
+_ELEMENTS = {"context": "turn", "candidates": "candidate"}
 
 
 def read_rows(source: str, keys: Sequence[str], limit: WordLimit) -> list[dict[str, Any]]:
@@ -548,7 +550,7 @@ def _row(line: str, place: str, keys: Sequence[str], limit: WordLimit) -> dict[s
         if not isinstance(row, dict) or not row.get(key):
             raise ValueError(f"{place}: must be an object with a non-empty list {key!r} (got {line[:80]!r})")
         try:
-            check_texts(key, row[key], _WHAT[key])
+            check_texts(key, row[key], _ELEMENTS[key])
         except (TypeError, ValueError) as error:
             raise ValueError(f"{place}: {error}") from None
         for number, text in enumerate(row[key]):

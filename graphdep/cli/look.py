@@ -19,14 +19,14 @@ from graphdep.cli import complete
 from graphdep.cli import options as o
 from graphdep.cli.common import (
     Texts,
-    check_kept,
+    check_not_input,
     check_output,
     check_suffix,
     model_parser,
     own_trees,
     parser_options,
     print_json,
-    say_loading,
+    report_loading,
     stream_texts,
 )
 from graphdep.cli.options import EDGES, import_edges
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 # Sentences that are processed at a time.
-_AT_A_TIME = 4_096
+_CHUNK = 4_096
 _BRACKETS = (".ptb", ".mrg")  # files of brackets
 
 
@@ -156,11 +156,11 @@ def parse(
     done: Iterable[Sentence]
     if texts.format != "text":
         own = own_trees(texts, text, tree_scheme, bad_trees, make, words=words)
-        done = _bracketed(own.sentences, make) if constituents else own.sentences
+        done = _with_constituents(own.sentences, make) if constituents else own.sentences
     else:
         made = make()
         given = _Counted(
-            _by_words(texts, made) if words else made.iter_parse(texts.stream, total=texts.total)
+            _parse_words(texts, made) if words else made.iter_parse(texts.stream, total=texts.total)
         )
         done = sentences = _Counted(chain.from_iterable(given))
     done = done if enhanced is None else _enhanced(done, enhanced, engine)
@@ -181,13 +181,13 @@ def parse(
     plain_console(stderr=True).print(f"{did}{where}", soft_wrap=True)
 
 
-def _by_words(texts: Texts, parser: Parser) -> Iterator[list[Sentence]]:
+def _parse_words(texts: Texts, parser: Parser) -> Iterator[list[Sentence]]:
     """A sentence for each text, split at spaces."""
-    while some := list(islice(texts.stream, _AT_A_TIME)):
+    while some := list(islice(texts.stream, _CHUNK)):
         yield from ([sentence] for sentence in parser.parse_words([text.split() for text in some]))
 
 
-def _bracketed(sentences: list[Sentence], make: Callable[[], Parser]) -> list[Sentence]:
+def _with_constituents(sentences: list[Sentence], make: Callable[[], Parser]) -> list[Sentence]:
     """The sentences with constituents, which the parser adds if missing."""
     missing = [sentence for sentence in sentences if sentence.constituents is None]
     parsed = iter(make().parse_words([sentence.form for sentence in missing]) if missing else [])
@@ -215,7 +215,7 @@ def _enhanced(sentences: Iterable[Sentence], level: str, engine: str) -> Iterato
     from graphdep.parsing.enhanced import enhance
 
     waiting = iter(sentences)
-    while some := list(islice(waiting, _AT_A_TIME)):
+    while some := list(islice(waiting, _CHUNK)):
         yield from enhance(some, level, engine)
 
 
@@ -223,7 +223,7 @@ def _check_output(output: Path, text: str, parser: str, cache: Path | None, over
     if text == "-" and output.exists() and sys.stdin is not None and _is_stdin(output):
         raise ValueError(f"'output' would overwrite the file that stdin reads (got {str(output)!r})")
     files = {"TEXT_OR_FILE": text, "--parser": parser.partition(":")[2], "--cache": cache}
-    check_kept(output, files)
+    check_not_input(output, files)
     check_output(output, Path(text), None, overwrite)
 
 
@@ -291,7 +291,7 @@ def draw(
     if against is not None and not names:
         raise ValueError("--against needs --edges, to compare with")
     texts = stream_texts(text)
-    say_loading()
+    report_loading()
     from graphdep.parsing.resolver import resolve_parser
     from graphdep.transforms.presets import PHRASE_PRESETS
     from graphdep.visualization.explorer import draw as drawn
@@ -307,7 +307,7 @@ def draw(
         sentences = [sentence for parsed in make().parse([*texts.stream]) for sentence in parsed]
     else:
         own = own_trees(texts, text, tree_scheme, bad_trees, make)
-        sentences = _bracketed(own.sentences, make) if bracketed else own.sentences
+        sentences = _with_constituents(own.sentences, make) if bracketed else own.sentences
         plain_console(stderr=True).print(own.note, soft_wrap=True)
     parts = [sentences] if output.suffix == ".html" else [[sentence] for sentence in sentences]
     files = [output]
@@ -379,7 +379,7 @@ def attention(
         raise ValueError(f"--head needs --layer (got {head})")
     size = None if figsize is None else _inches(figsize)
     checkpoint = find_checkpoint(checkpoint)
-    say_loading()
+    report_loading()
     from graphdep.visualization.attention import attention_map
 
     given = edges and import_edges(edges)
@@ -496,7 +496,7 @@ def explore(
         os.stat(str(input))  # raises an error for a missing file
     given = None if input is None else stream_texts(input)
     names = [import_edges(name.strip()) for name in (edges or "").split(",") if name.strip()]
-    say_loading()
+    report_loading()
     from graphdep.datasets.base.rows import SUFFIXES
     from graphdep.parsing.files import LookupParser
     from graphdep.parsing.resolver import resolve_parser

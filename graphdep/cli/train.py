@@ -12,7 +12,7 @@ from rich.console import Console
 
 from graphdep.cli import complete
 from graphdep.cli import options as o
-from graphdep.cli.common import check_shared, print_json, print_scores, say_loading
+from graphdep.cli.common import check_shared, print_json, print_scores, report_loading
 from graphdep.cli.options import MODELS, ROWS, import_edges
 from graphdep.io.console import fitting_table, plain_console
 from graphdep.io.files import check_folder, find_checkpoint
@@ -72,7 +72,7 @@ def train(
 
         graphdep train --task labels --train names.conll --test new.conll --scheme bio
     """
-    say_loading()
+    report_loading()
     check_logger(logger)
     options = o.options_given(ctx)
     task = o.task_of(task, options, config_file)
@@ -96,19 +96,19 @@ def train(
     splits = load_splits(config)
     folder = output or run_folder(config, splits, "runs")
     if resume and processes.first:
-        _say_unfinished(config, folder)
-    told: dict[str, Any] = {"logger": logger, "log_every": log_every}
-    together: dict[str, Any] = {"devices": devices, "nodes": nodes, "strategy": strategy}
-    result = run(config, folder, splits=splits, resume=resume, **told, **together)
+        _report_unfinished(config, folder)
+    options_of_run: dict[str, Any] = {"logger": logger, "log_every": log_every, "devices": devices}
+    options_of_run |= {"nodes": nodes, "strategy": strategy}
+    result = run(config, folder, splits=splits, resume=resume, **options_of_run)
     if not processes.first:
         return
     if json:
         print_json(result)
     else:
-        print_scores(result, told=f"'signature' in {folder / 'result.json'}, or graphdep evaluate")
+        print_scores(result, definitions=f"'signature' in {folder / 'result.json'}, or graphdep evaluate")
 
 
-def _say_unfinished(config: TrainConfig, folder: Path) -> None:
+def _report_unfinished(config: TrainConfig, folder: Path) -> None:
     """Prints to stderr if there is no run to resume, with unfinished runs of other settings."""
     from graphdep.training.config import RESULT
 
@@ -208,7 +208,7 @@ def ablate(
         graphdep ablate --task labels --train roles.jsonl --test new.jsonl --models transformer,dt,bilstm
     """
     check_logger(logger)
-    say_loading()
+    report_loading()
     from graphdep.training.rows import RowsFile, read_rows_file
 
     file = RowsFile() if config_file is None else read_rows_file(config_file)
@@ -358,10 +358,8 @@ def _print(summary: dict[str, Any]) -> None:
     for name, row in summary["metrics"].items():
         low, high = row["interval"]
         difference = f"{row['difference']:+.4f} [{low:+.4f}, {high:+.4f}]"
-        said = (visible_text(row), *(row[key].partition(" (")[0] for key in verdict))
-        rows.append(
-            [name, f"{row['score_a']:.4f}", f"{row['score_b']:.4f}", difference, visible_text(row), *said]
-        )
+        others = (visible_text(row), *(row[key].partition(" (")[0] for key in verdict))
+        rows.append([name, f"{row['score_a']:.4f}", f"{row['score_b']:.4f}", difference, *others])
     console = plain_console()
     table = fitting_table(
         ["metric", "A", "B", "A-B [95%]", "smallest visible", *verdict],
@@ -453,7 +451,7 @@ def needs_structure(
         graphdep needs-structure --task csv --train reviews.csv --test new.csv --text-columns text
     """
     check_limit("seeds", seeds)
-    say_loading()
+    report_loading()
     options = o.options_given(ctx)
     task = o.task_of(task, options)
     shared = o.gather(task, options, settings)
@@ -533,7 +531,7 @@ def train_parser(
     Example:
         graphdep train-parser --raw-from UD_German-GSD --language de --output german
     """
-    say_loading()
+    report_loading()
     from graphdep.parsing.training import train_parser as run
 
     run(

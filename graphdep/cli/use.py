@@ -27,7 +27,7 @@ from graphdep.cli.common import (
     print_json,
     read_rows,
     read_text_lines,
-    say_loading,
+    report_loading,
     texts_or_file,
     tree_file,
     write_rows,
@@ -136,7 +136,7 @@ def predict(
     lines = None if whole or trees else texts if source is None else read_text_lines(source)
     if guard_formulas and Path(output or (source if whole else None) or ".csv").suffix.lower() in _OBJECTS:
         raise ValueError("--guard-formulas is for .csv and .tsv")
-    say_loading()
+    report_loading()
     from graphdep.cli.common import guard_table
     from graphdep.parsing.parser import WordLimit
     from graphdep.parsing.resolver import resolve_parser
@@ -159,7 +159,7 @@ def predict(
     named = Path("TEXT" if source is None else source)
     if trees is not None and trees.format in ("columns", "unknown") and task.reads_columns:
         trees = None
-    reads, said = model_parser(parser, tree_scheme, bad_trees), []
+    reads, notes = model_parser(parser, tree_scheme, bad_trees), []
     own = counts = None
     if trees is not None:
         scheme = trained_setting(state, "tree_scheme") if tree_scheme == "auto" else tree_scheme
@@ -171,7 +171,7 @@ def predict(
             lambda: resolve_parser(parser_to_use(checkpoint, state.config.parser, reads)),
             max_words=None if truncate else max_words,
         )
-        lines, said = [" ".join(sentence.text.split()) for sentence in own], [note]
+        lines, notes = [" ".join(sentence.text.split()) for sentence in own], [note]
     suffix = "" if output is None else output.suffix.lower()
     request = FileRequest(
         named, str(checkpoint), state, reads, text_columns, batch_size, limit, lines, suffix, own
@@ -182,8 +182,8 @@ def predict(
         counts = predicted.taken.counts() if counts is None else counts
         print_json({"checkpoint": str(checkpoint), **predicted.summary, **counts, "output": str(output)})
     console = plain_console(stderr=True)
-    said += [predicted.taken.note()] if predicted.taken.note() else []
-    for note in [*said, *predicted.notes[:-1]]:
+    notes += [predicted.taken.note()] if predicted.taken.note() else []
+    for note in [*notes, *predicted.notes[:-1]]:
         console.print(note, soft_wrap=True)
     where = "" if output is None else f" -> {output}"
     console.print(f"{predicted.notes[-1]}{where}", soft_wrap=True)
@@ -497,7 +497,7 @@ def generate(
         "seed": seed,
     }
     given: dict[str, Any] = {name: value for name, value in decoding.items() if value is not None}
-    say_loading()
+    report_loading()
     from graphdep.tasks.dialogues.predict import Responder
 
     given |= {
@@ -589,7 +589,7 @@ def _summary(responder: Responder, contexts: int, output: Path | None) -> dict[s
     }
 
 
-_ANSWER = ("ranking", "scores")
+_RANKING = ("ranking", "scores")
 
 
 def rank(
@@ -637,7 +637,7 @@ def rank(
 
     limit = WordLimit(max_words, truncate)
     rows = read_rows(source, ("context", "candidates"), limit)
-    say_loading()
+    report_loading()
     from graphdep.tasks.selection.predict import ResponseSelector
 
     options: dict[str, Any] = {
@@ -669,7 +669,7 @@ def rank(
 
 
 def _without(row: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in row.items() if key not in _ANSWER}
+    return {key: value for key, value in row.items() if key not in _RANKING}
 
 
 def submit(
@@ -721,7 +721,7 @@ def submit(
         graphdep submit --checkpoint runs/rte_.../best.ckpt --raw-from glue_data --output submission
     """
     given = [_task_and_file(text) for text in checkpoint]
-    say_loading()
+    report_loading()
     from graphdep.tasks.sentences.glue_submission import (
         ARCHIVE,
         FILES,
@@ -801,7 +801,7 @@ def export(
     if private and push is None:
         raise ValueError("--private is for --push")
     checkpoint = find_checkpoint(checkpoint)
-    say_loading()
+    report_loading()
     from graphdep.training.checkpoint import load_task
     from graphdep.training.hub import result_beside, write_model_folder
 

@@ -123,7 +123,7 @@ def _utterances(page: PageData) -> Iterator[_Places]:
     """The row of each utterance, without relation nodes and phrases."""
     kinds = {"RELATION": "relations", "PHRASE": "phrases"}
     off = {kinds[node.kind] for node in page.nodes if node.kind in kinds}
-    off |= {"phrases"} if any(side.bracket_nodes for side in page.sides) else set()  # even of one side
+    off |= {"phrases"} if any(side.bracket_nodes for side in page.sides) else set()  # or of one side
     others = f"the {off.pop()}" if len(off) == page.utterances == 1 else "nodes outside this line"
     for utterance in range(page.utterances):
         entries = [

@@ -22,7 +22,7 @@ _BRACKET_STEP, _TICK = 22.0, 7.0
 
 
 def bracket_levels(brackets: Sequence[Bracket]) -> list[int]:
-    """The depth of each bracket, below all shorter ones that share a word with it; equal ones in reverse."""
+    """The depth of each bracket, below shorter ones that share a word; of equal ones, the last is highest."""
     spans = sorted(range(len(brackets)), key=lambda n: (brackets[n].last - brackets[n].first, -n))
     deepest = [0] * (1 + max((bracket.last for bracket in brackets), default=0))
     levels = [0] * len(brackets)

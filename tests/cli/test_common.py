@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 import graphdep
 from graphdep.cli import common as module
-from graphdep.cli.common import ended_as_by_ctrl_c, stream_texts
+from graphdep.cli.common import signals_as_interrupts, stream_texts
 
 
 def slow(content: str) -> list[str]:
@@ -200,22 +200,22 @@ def default():
 
 
 def test_the_first_signal_interrupts_and_a_second_one_at_once_does_nothing(default, monkeypatch):
-    with ended_as_by_ctrl_c() as came:
+    with signals_as_interrupts() as received:
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGTERM)
         signal.raise_signal(signal.SIGTERM)
         monkeypatch.setattr("graphdep.cli.common.time.monotonic", lambda: math.inf)
         with pytest.raises(KeyboardInterrupt):  # the first one was dropped by somebody
             signal.raise_signal(signal.SIGTERM)
-    assert came == [signal.SIGTERM] * 3
+    assert received == [signal.SIGTERM] * 3
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
 def test_an_ignored_signal_stays_ignored(default):
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    with ended_as_by_ctrl_c() as came:
+    with signals_as_interrupts() as received:
         signal.raise_signal(signal.SIGTERM)
-    assert came == []
+    assert received == []
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
 
 
@@ -223,8 +223,8 @@ def test_threads_are_left_alone(default):
     found = []
 
     def inside() -> None:
-        with ended_as_by_ctrl_c() as came:
-            found.append((came, signal.getsignal(signal.SIGTERM)))
+        with signals_as_interrupts() as received:
+            found.append((received, signal.getsignal(signal.SIGTERM)))
 
     thread = threading.Thread(target=inside)
     thread.start()

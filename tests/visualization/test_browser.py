@@ -388,7 +388,7 @@ def inside(tab, part: str) -> bool:
 
 def test_a_click_path_through_all_parts(open_page, two_sides, tmp_path) -> None:
     tab = open_page(two_sides, color_scheme="light", reduced_motion="reduce")
-    for part in ("#sentence", "#heads", "#matrix", "#beside", "#top"):
+    for part in ("#sentence", "#heads", "#matrix", "#panel", "#top"):
         assert inside(tab, part), part
     # 1. The sentence of one side: colours of arcs and edges, attention of a chosen word.
     tab.locator("#sides button", has_text="the parse").click()

@@ -306,7 +306,7 @@ function pointed(event) {
   const same = names.s !== undefined ? (other) => other.s === names.s && other.t === names.t : (other) => other.g === names.g && other.d === names.d;
   highlight(item.ownerSVGElement, same);
   const text = names.s !== undefined ? edgeText(Number(names.s), Number(names.t)) : arcText(Number(names.g), Number(names.d));
-  byId("told").textContent = text.replace(/\n */g, " \u00b7 ");
+  byId("announcement").textContent = text.replace(/\n */g, " \u00b7 ");
   tip(event, text);
 }
 
