@@ -147,7 +147,7 @@ def print_json(value: dict[str, Any]) -> None:
     sys.stdout.write(json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n")
 
 
-def print_scores(result: dict[str, Any], definitions: str = "") -> None:
+def print_scores(result: dict[str, Any], where: str = "") -> None:
     """Prints the scores of a run, and the definition of each metric or where to find it."""
     from graphdep.tasks import family_of
     from graphdep.training.floors import below_floor, untrained
@@ -161,13 +161,11 @@ def print_scores(result: dict[str, Any], definitions: str = "") -> None:
         [name, *(f"{scores[name]:.4f}" if name in scores else "" for scores in shown.values())]
         for name in result["metrics"]
     ]
-    console, signature = plain_console(), result["signature"]
+    console = plain_console()
     title = f"{result.get('label', result['model'])} on {result['task']}, seed {result['seed']}"
     drop = [name for name in reversed(shown) if name != "score"]
     console.print(fitting_table(["metric", *shown], rows, title=title, width=console.width, drop=drop))
-    for line in (
-        [f"definitions of the metrics: {definitions}"] if definitions else legend(result["signature"])
-    ):
+    for line in [f"definitions of the metrics: {where}"] if where else legend(result["signature"]):
         console.print(line, style="dim", soft_wrap=True)
     for note in result.get("data", {}).get("notes", ()):
         console.print(note, soft_wrap=True)

@@ -105,7 +105,7 @@ def train(
     if json:
         print_json(result)
     else:
-        print_scores(result, definitions=f"'signature' in {folder / 'result.json'}, or graphdep evaluate")
+        print_scores(result, where=f"'signature' in {folder / 'result.json'}, or graphdep evaluate")
 
 
 def _report_unfinished(config: TrainConfig, folder: Path) -> None:
