@@ -261,7 +261,7 @@ def explore_model(summary: dict[str, Any], output: Path) -> Path | None:
     rows = [row["checkpoints"] for row in summary["rows"]]
     if not rows[0] or not rows[-1]:
         return None
-    title = "Has a verb a singular or a plural subject? A model with the tree, and one without"
+    title = "Is the subject of a verb singular or plural? A model with the tree, and one without"
     options: dict[str, Any] = {"edges": ["dra"], "asked": VERBS, "parser": PARSER, "title": title}
     options["names"] = ("with the tree", "without")
     page = explore(rows[-1][0], EXPLORED, against=rows[0][0], **options)
