@@ -43,7 +43,7 @@ def test_the_whole_demo(run, quick, tmp_path):
     assert (output / "agreement" / "table.md").exists()
     agreement, pairs = (", ".join(names) for names in (demo.AGREEMENT_MODELS, demo.MODELS))
     assert done.stderr.index(f"3. Agreement, 1 seeds: {agreement}") < done.stderr.index(f"1 seeds: {pairs}")
-    seen = re.search(r"the number of its subject \(right: transformer (\d\.\d\d), dt", done.stderr)
+    seen = re.search(r"of its subject \(validation accuracy: transformer (\d\.\d\d), dt", done.stderr)
     assert 0 <= float(seen[1]) <= 1
     summary = json.loads(done.stdout)
     assert [row["model"] for row in summary["rows"]] == list(demo.MODELS)

@@ -105,7 +105,7 @@ def test_explore_shows_a_row_of_spans(run, checkpoint, tmp_path):
     assert {(governor, dependent) for governor, dependent, _ in arcs(ours)} >= {(2, 1), (2, 4), (4, 3)}
     assert explored(theirs)["sides"][0]["answers"] == ours["sides"][0]["answers"]
     assert "2 examples, and one is shown: leave one row" in explored(first, second)
-    assert "'texts[0]' has marked spans, which 'sst' does not read" in explored(first, more=(checkpoint,))
+    assert "which models of 'sst' do not read" in explored(first, more=(checkpoint,))
     assert "1 marked span, but the model was trained on 2" in explored({**first, "spans": [[0, 1]]})
 
 
