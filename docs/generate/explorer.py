@@ -11,7 +11,7 @@ from graphdep.training import TrainConfig, train
 
 ROOT = Path(__file__).parents[2]
 MODELS = {"with the tree": "dt-nolevel-nopos", "without": "transformer"}
-TITLE = "Has a verb a singular or a plural subject? A model with the tree, and one without"
+TITLE = "Is the subject of a verb singular or plural? A model with the tree, and one without"
 PHRASES = "The old dog chased a cat."
 
 

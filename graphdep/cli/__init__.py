@@ -1,6 +1,4 @@
-"""The command line: ``graphdep parse | train | evaluate | generate | ablate | compare | embed | draw |
-explore | human-eval | demo``.
-"""
+"""The command line, ``graphdep COMMAND``."""
 
 from graphdep.io.extras import check_extra as _check_extra
 

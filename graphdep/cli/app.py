@@ -29,7 +29,7 @@ GRADES = "2 is fluent and relevant, 1 fluent but irrelevant, 0 not fluent"
 human_eval = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
-    help="Have people grade responses: write blinded sheets, and score them when they are filled in.",
+    help="Have people grade responses: write blinded sheets, and score the filled ones.",
 )
 
 
@@ -39,20 +39,21 @@ def sheet(
         list[str],
         typer.Option(
             metavar="NAME=FILE",
-            help="A system and its responses, JSON lines as `graphdep generate` writes them; once a system.",
+            help="A system and its responses, JSON lines as written by `graphdep generate`; repeat for each "
+            "system.",
         ),
     ],
-    output: Annotated[Path, typer.Option(metavar="DIR", help="Where the sheets go.")],
-    n: Annotated[int, typer.Option("--n", min=1, metavar="N", help="Contexts to draw.")] = 100,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of contexts and orders.")] = 0,
-    raters: Annotated[int, typer.Option(min=1, metavar="N", help="Sheets to write.")] = 3,
+    output: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the sheets.")],
+    n: Annotated[int, typer.Option("--n", min=1, metavar="N", help="Number of random contexts.")] = 100,
+    seed: Annotated[int, typer.Option(min=0, help="Seed for contexts and orders.")] = 0,
+    raters: Annotated[int, typer.Option(min=1, metavar="N", help="Number of sheets.")] = 3,
     overwrite: o.Overwrite = False,
     json: o.Json = False,
 ) -> None:
     """Write blinded, shuffled sheets of the systems' responses to some random contexts.
 
-    Give the raters what is in `raters/` below the folder: a CSV sheet for each, or the page rate.html, which
-    needs no network. Keep key.json, which tells whose response is whose.
+    Give the raters the files in `raters/`: a CSV sheet each, or the page rate.html, which needs no network.
+    Keep key.json, which maps responses to systems, to yourself.
 
     Example:
         graphdep human-eval sheet --system transformer=a.jsonl --system dra=b.jsonl --output runs/human
@@ -73,14 +74,14 @@ def sheet(
 
 @human_eval.command(cls=TaskCommand)
 def score(
-    sheets: Annotated[list[Path], typer.Argument(metavar="SHEET...", help="Filled sheets, one a rater.")],
-    key: Annotated[Path, typer.Option(metavar="FILE", help="key.json, as it was written with the sheets.")],
+    sheets: Annotated[list[Path], typer.Argument(metavar="SHEET...", help="Filled sheets, one per rater.")],
+    key: Annotated[Path, typer.Option(metavar="FILE", help="key.json of the sheets.")],
     allow_missing: Annotated[
-        bool, typer.Option("--allow-missing", help="Go on without the grades that are missing; count them.")
+        bool, typer.Option("--allow-missing", help="Allow missing grades, and report their number.")
     ] = False,
     json: o.Json = False,
 ) -> None:
-    """Check filled sheets, and print the table of the systems and Fleiss' kappa.
+    """Check filled sheets, and print the scores of the systems and Fleiss' kappa.
 
     Example:
         graphdep human-eval score --key runs/human/key.json rater1.csv rater2.csv rater3.csv
@@ -98,7 +99,7 @@ def score(
         table.add_row(row.system, *shares, f"{row.mean:.2f}", str(row.n))
     console = plain_console()
     console.print(table)
-    over = f"over {scores.kappa_items} items that all {len(scores.raters)} raters graded"
+    over = f"over the {scores.kappa_items} items that all {len(scores.raters)} raters graded"
     kappa = f"No Fleiss' kappa ({over}): it needs two raters and two different grades."
     if scores.kappa is not None:
         kappa = f"Fleiss' kappa {scores.kappa:.3f}, {over}."
@@ -114,7 +115,7 @@ def _systems(texts: list[str]) -> dict[str, str]:
         if not (name.strip() and path):
             raise ValueError(f"'--system' must be NAME=FILE (got {text!r})")
         if name.strip() in systems:
-            raise ValueError(f"'--system' names {name.strip()!r} twice")
+            raise ValueError(f"'--system' has {name.strip()!r} twice")
         systems[name.strip()] = path
     return systems
 
@@ -125,7 +126,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
     help="Syntax-informed Transformers: parse sentences, train models whose attention follows the tree, "
-    "and see what the syntax was good for.",
+    "and measure what syntax contributes.",
 )
 
 
@@ -141,10 +142,10 @@ def main(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Sets up what all commands share."""
+    """Sets up output and logging for all commands."""
     if isinstance(sys.stdout, io.TextIOWrapper) and not sys.stdout.isatty():
-        sys.stdout.reconfigure(encoding="utf-8")  # files of texts are UTF-8 wherever they are written
-    # Progress and warnings go to stderr: stdout belongs to results.
+        sys.stdout.reconfigure(encoding="utf-8")  # files of texts are UTF-8 in any locale
+    # stdout is for results, stderr for progress and warnings.
     handler = RichHandler(console=plain_console(stderr=True), show_time=False, show_path=False)
     logging.basicConfig(level=logging.WARNING, format="%(message)s", handlers=[handler])
 

@@ -21,10 +21,9 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import typer
-from rich.table import Table
 from typer.core import TyperGroup
 
-from graphdep.io.console import plain_console
+from graphdep.io.console import fitting_table, plain_console
 from graphdep.io.files import (
     check_replaced,
     decoded_lines,
@@ -45,40 +44,42 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("graphdep")
 
-# What schedulers of jobs and `timeout` send, and a terminal that closes. Windows has the first alone.
-_ASKED = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+# Job schedulers and `timeout` send SIGTERM, a closing terminal SIGHUP, which Windows lacks.
+_TERMINATION = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 @contextlib.contextmanager
-def ended_as_by_ctrl_c() -> Iterator[list[int]]:
-    """Within it SIGTERM and SIGHUP raise :class:`KeyboardInterrupt`, so that what is half-written goes and
-    children end; gives the list of the signals that came. Those within a second of the first do nothing, as
-    `timeout` sends two; later ones raise again, since some code drops what is raised in it. Who ignores one
-    (``nohup``) or handles it is left alone, as are threads, which cannot have handlers.
+def signals_as_interrupts() -> Iterator[list[int]]:
+    """Makes SIGTERM and SIGHUP raise :class:`KeyboardInterrupt`, so that half-written files are removed and
+    child processes end; yields the list of received signals.
+
+    Signals within a second of the first one do nothing, since `timeout` sends two; later ones raise again,
+    since some code swallows the exception. A signal that is ignored (``nohup``) or has a handler is left
+    alone, and so are threads, which cannot have handlers.
     """
-    came: list[int] = []
+    received: list[int] = []
     times: list[float] = []
 
     def interrupt(number: int, frame: FrameType | None) -> None:
-        came.append(number)
+        received.append(number)
         times.append(time.monotonic())
-        if len(came) == 1 or times[-1] > times[0] + 1:
+        if len(received) == 1 or times[-1] > times[0] + 1:
             raise KeyboardInterrupt
 
     on_main = threading.current_thread() is threading.main_thread()
-    own = [number for number in _ASKED if on_main and signal.getsignal(number) is signal.SIG_DFL]
+    own = [number for number in _TERMINATION if on_main and signal.getsignal(number) is signal.SIG_DFL]
     for number in own:
         signal.signal(number, interrupt)
     try:
-        yield came
+        yield received
     finally:
         for number in own:
             signal.signal(number, signal.SIG_DFL)
 
 
-_LONGEST = 4_000  # characters of a message, in which a list of names may be
-# Beside the ValueErrors of this package.
-_OF_USERS = ("ParserUnavailableError", "TrainingError")
+_LONGEST = 4_000  # characters of a message, which may list names
+# Errors of users, beside ValueError.
+_USER_ERRORS = ("ParserUnavailableError", "TrainingError")
 
 
 class ErrorGroup(TyperGroup):
@@ -87,22 +88,22 @@ class ErrorGroup(TyperGroup):
     """
 
     def invoke(self, ctx: Any) -> Any:
-        with ended_as_by_ctrl_c() as came:
+        with signals_as_interrupts() as received:
             try:
                 return self._invoke(ctx)
             except KeyboardInterrupt:
                 print(
-                    "graphdep: interrupted (what is finished is kept; `train` goes on with --resume, "
-                    "`ablate`, `needs-structure` and `demo` when they are run again)",
+                    "graphdep: interrupted; finished work is kept. To continue, run `train` with --resume, "
+                    "`ablate`, `needs-structure` and `demo` again",
                     file=sys.stderr,
                 )
-                raise typer.Exit(128 + (came[0] if came else signal.SIGINT)) from None
+                raise typer.Exit(128 + (received[0] if received else signal.SIGINT)) from None
 
     def _invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
-            # The reader of stdout has gone, as in `graphdep parse ... | head`: nothing is wrong.
+            # The reader of stdout has ended, as in `graphdep parse ... | head`: not an error.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(0) from None
         except Exception as error:
@@ -113,16 +114,16 @@ class ErrorGroup(TyperGroup):
 
 
 def describe(error: BaseException) -> str:
-    """An error in one line; what a user cannot have caused keeps its name and says how to see more."""
+    """An error in one line; an unexpected one keeps its class name and says how to get the traceback."""
     text = " ".join(str(error).split())
     text = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
     ours = isinstance(error, ValueError) and type(error).__module__.startswith("graphdep.")
-    if ours or type(error) is ValueError or type(error).__name__ in _OF_USERS:
+    if ours or type(error) is ValueError or type(error).__name__ in _USER_ERRORS:
         return text
-    if type(error) is ImportError and "install" in text:  # an extra that is not there; the text names it
+    if type(error) is ImportError and "install" in text:  # the message names the missing extra
         return text
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT) and error.filename:
-        return f"{error.filename}: {error.strerror}: free some there; what is finished is kept"
+        return f"{error.filename}: {error.strerror}: free some space there; finished work is kept"
     if isinstance(error, OSError):
         return f"{error.filename}: {error.strerror}" if error.filename and error.strerror else text
     if isinstance(error, MemoryError):
@@ -131,23 +132,23 @@ def describe(error: BaseException) -> str:
 
 
 def _is_click(error: BaseException) -> bool:
-    """Click's own, which Typer prints itself: wrong usage, and the exits."""
+    """Whether Typer handles the exception itself: wrong usage or an exit."""
     return any(kind.__name__ in ("ClickException", "Exit", "Abort") for kind in type(error).__mro__)
 
 
-def say_loading() -> None:
-    """A sign of life in a terminal before PyTorch is imported: seconds, on a busy machine a minute."""
+def report_loading() -> None:
+    """Tells the user of a terminal that PyTorch is being imported, which takes seconds to a minute."""
     if sys.stderr.isatty():
         print("graphdep: loading ...", file=sys.stderr, flush=True)
 
 
 def print_json(value: dict[str, Any]) -> None:
-    """One object, and nothing else, on stdout."""
+    """Prints one JSON object to stdout."""
     sys.stdout.write(json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n")
 
 
-def print_scores(result: dict[str, Any], told: str = "") -> None:
-    """A run's scores for people, and what exactly each metric is, or where that is told."""
+def print_scores(result: dict[str, Any], where: str = "") -> None:
+    """Prints the scores of a run, and the definition of each metric or where to find it."""
     from graphdep.tasks import family_of
     from graphdep.training.floors import below_floor, untrained
     from graphdep.training.task import legend
@@ -156,27 +157,25 @@ def print_scores(result: dict[str, Any], told: str = "") -> None:
     floors |= {"encoder, not trained": result.get("floor_frozen", {})}
     beside = {"score": result["metrics"], **floors, "references": result["reference"]}
     shown = {title: scores for title, scores in beside.items() if scores}
-    table = Table(
-        "metric",
-        *shown,
-        title=f"{result.get('label', result['model'])} on {result['task']}, seed {result['seed']}",
-    )
-    for name in result["metrics"]:
-        cells = [scores.get(name) for scores in shown.values()]
-        table.add_row(name, *("" if value is None else f"{value:.4f}" for value in cells))
+    rows = [
+        [name, *(f"{scores[name]:.4f}" if name in scores else "" for scores in shown.values())]
+        for name in result["metrics"]
+    ]
     console = plain_console()
-    console.print(table)
-    for line in [f"what the metrics are: {told}"] if told else legend(result["signature"]):
+    title = f"{result.get('label', result['model'])} on {result['task']}, seed {result['seed']}"
+    drop = [name for name in reversed(shown) if name != "score"]
+    console.print(fitting_table(["metric", *shown], rows, title=title, width=console.width, drop=drop))
+    for line in [f"definitions of the metrics: {where}"] if where else legend(result["signature"]):
         console.print(line, style="dim", soft_wrap=True)
     for note in result.get("data", {}).get("notes", ()):
         console.print(note, soft_wrap=True)
     if "epochs" in result:
-        seconds = f"{result['seconds_per_epoch']:.1f} s an epoch"
+        seconds = f"{result['seconds_per_epoch']:.1f} s per epoch"
         if "seconds_per_validation" in result:
-            seconds += f" and {result['seconds_per_validation']:.1f} s its validation"
+            seconds += f" and {result['seconds_per_validation']:.1f} s for validation"
         epochs = "1 epoch" if result["epochs"] == 1 else f"{result['epochs']} epochs"
         stopped = f"; {result['stopped']}" if result.get("stopped") else ""
-        console.print(f"{epochs}, the best was {result['best_epoch']}; {seconds}{stopped}", soft_wrap=True)
+        console.print(f"{epochs}, best: {result['best_epoch']}; {seconds}{stopped}", soft_wrap=True)
     if said := below_floor(result["task"], result["metrics"], result["floor"]):
         console.print(f"WARNING: {said}", soft_wrap=True)
     if said := untrained(result["task"], result["metrics"], result.get("floor_frozen", {})):
@@ -189,11 +188,11 @@ _SUFFIXES = (*_TABLES, ".txt", ".text", ".md", ".conllu", ".conll", ".spacy")
 
 
 def texts_or_file(texts: list[str] | None, source: str | None) -> tuple[list[str], str | None]:
-    """The texts that are given, or the name of the file that they are in; a single TEXT may name it, too.
+    """The given texts, or the name of their file, which may also be given as the only text.
 
     Raises:
-        ValueError: If not exactly one of the two is given.
-        FileNotFoundError: If what looks like the name of a file is none.
+        ValueError: If both or neither are given.
+        FileNotFoundError: If a text looks like a file name, but there is no such file.
     """
     if bool(texts) == (source is not None):
         raise ValueError("give either a TEXT or --input FILE")
@@ -202,23 +201,21 @@ def texts_or_file(texts: list[str] | None, source: str | None) -> tuple[list[str
     (text,) = texts
     if text == "-" or _is_file(text):
         return [], text
-    check_no_name(text)
+    check_no_file_name(text)
     return texts, None
 
 
-def check_no_name(text: str) -> None:
-    """Raises :class:`FileNotFoundError` if a text that names no file looks like the name of one; of another
-    word a log line says that it is taken for a text.
-    """
+def check_no_file_name(text: str) -> None:
+    """Raises :class:`FileNotFoundError` if a text looks like a file name; warns of any other single word."""
     if len(text.split()) != 1:
         return
     if Path(text).suffix.lower() in _SUFFIXES or _is_path(text):
         raise FileNotFoundError(f"no file {text!r} (a text would have spaces)")
-    logger.warning("there is no file %r, and it is read as a text of one word", text[:80])
+    logger.warning("there is no file %r: read as a text of one word", text[:80])
 
 
 def _is_path(text: str) -> bool:
-    """Whether a word without a file is nearly sure to be a path; ``and/or`` is none."""
+    """Whether a word that names no file is almost certainly a path, unlike ``and/or``."""
     return text.startswith(("/", "./", "../", "~/")) or (
         "/" in text and _is(Path.is_dir, os.path.dirname(text))
     )
@@ -227,59 +224,59 @@ def _is_path(text: str) -> bool:
 def _is_file(text: str) -> bool:
     try:
         return Path(text).is_file()
-    except (OSError, ValueError):  # a long text is no possible file name
+    except (OSError, ValueError):  # too long for a file name
         return False
 
 
 def is_table(source: str) -> bool:
-    """Whether a file has columns, and not a text a line."""
+    """Whether a file has columns, not one text per line."""
     return Path(source).suffix.lower() in _TABLES
 
 
 def read_text_lines(source: str) -> list[str]:
-    """:func:`read_lines` of texts: a file of trees or objects is refused, whose lines are none."""
+    """:func:`read_lines` of texts; refuses files of trees and of JSON objects, whose lines are no texts."""
     lines = read_lines(source)
     if (name := recognise(lines)) != "text":
-        raise ValueError(f"{source}: a text a line is read here, and this is {name}: see {PAGE}")
+        raise ValueError(f"{source}: expected one text per line, but this is {name}: see {PAGE}")
     return lines
 
 
 def read_lines(source: str) -> list[str]:
-    """The lines of a file or of stdin, empty ones included; a line break at the end starts no new line.
+    """The lines of a file or stdin, including empty ones; a final line break starts no new line.
 
     Raises:
-        ValueError: If it has no line or is not UTF-8.
-        OSError: If it cannot be read.
+        ValueError: If there are no lines, or they are not UTF-8.
+        OSError: If the file cannot be read.
     """
     with contextlib.nullcontext(sys.stdin.buffer) if source == "-" else open_to_read(source) as file:
         lines = [line for _, line in decoded_lines(file, source)]
     if not lines:
-        raise ValueError(f"{source}: no line, and so no text")
+        raise ValueError(f"{source}: there are no lines")
     return lines
 
 
 def same_file(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
-    """Whether two paths are those of one file, which need not be there yet."""
+    """Whether two paths name the same file, which need not exist yet."""
     if os.path.exists(one) and os.path.exists(other):
         return os.path.samefile(one, other)
     return os.path.realpath(one) == os.path.realpath(other)
 
 
-def check_kept(output: Path, files: Mapping[str, str | os.PathLike[str] | None]) -> None:
-    """Raises :class:`ValueError` if a file that is read, by the name of its option, would be written over."""
+def check_not_input(output: Path, files: Mapping[str, str | os.PathLike[str] | None]) -> None:
+    """Raises :class:`ValueError` if the output would overwrite an input file of an option."""
     for name, read in files.items():
         if read not in (None, "", "-") and same_file(output, read):
-            raise ValueError(f"'output' is the file of {name}, which would be lost (got {str(output)!r})")
+            raise ValueError(f"'output' would overwrite the file of {name} (got {str(output)!r})")
 
 
 def check_output(output: Path, checkpoint: Path, source: str | None, overwrite: bool) -> None:
-    """Finds out before the work whether the file can be written, and that it is none of those that are read.
+    """Checks before the work starts that the output can be written.
 
     Raises:
-        ValueError: If it is one of them, is there already and :obj:`overwrite` is not set, is no plain
-            file, or below something that is no folder to write in.
+        ValueError: If it is an input file, exists and :obj:`overwrite` is not set, is no plain file, or its
+            folder cannot be written to.
     """
-    check_kept(output, {"--checkpoint": checkpoint, "--input": source})
+    check_not_input(output, {"--checkpoint": checkpoint, "--input": source})
     if output.is_dir():
         raise ValueError(f"'output' must be a file (got the folder {str(output)!r})")
     check_replaced(output.parent, [output.name], overwrite=overwrite)
@@ -290,46 +287,46 @@ def check_output(output: Path, checkpoint: Path, source: str | None, overwrite: 
         )
     if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
         raise ValueError(
-            f"'output' cannot be written: {str(folder)!r} is no folder to write in (got {str(output)!r})"
+            f"'output' cannot be written: {str(folder)!r} is not a writable folder (got {str(output)!r})"
         )
 
 
 def check_suffix(output: Path | None, *suffixes: str, why: str = "") -> None:
-    """Raises :class:`ValueError` if a file of another kind is asked for."""
+    """Raises :class:`ValueError` unless the output has one of the suffixes."""
     if output is not None and output.suffix.lower() not in suffixes:
         raise ValueError(f"'output' must end in {', '.join(suffixes)}{why} (got {str(output)!r})")
 
 
 def check_json(json: bool, output: Path | None, what: str) -> None:
-    """Raises :class:`ValueError` if two things would go to stdout."""
+    """Raises :class:`ValueError` if both results and JSON would go to stdout."""
     if json and output is None:
-        raise ValueError(f"--json needs --output: the {what} and the summary cannot both go to stdout")
+        raise ValueError(f"--json needs --output: stdout cannot have both the {what} and the summary")
 
 
 def check_shared(settings: Mapping[str, Any], *names: str) -> None:
-    """Raises :class:`ValueError` if a setting is given that runs differ in."""
+    """Raises :class:`ValueError` if one of the settings by which runs differ is given for all of them."""
     for name in settings.keys() & {*names}:
-        raise ValueError(f"{name!r} is not a setting of all runs")
+        raise ValueError(f"{name!r} cannot be set for all runs, which differ in it")
 
 
 def check_no_columns(source: str | None, text_columns: str | None) -> None:
-    """Raises :class:`ValueError` if columns are named of what has none."""
+    """Raises :class:`ValueError` if columns are named for an input without columns."""
     if text_columns is not None:
         given = "texts" if source is None else repr(source)
-        raise ValueError(f"--text-columns is for files that have columns (got {given})")
+        raise ValueError(f"--text-columns is for files with columns (got {given})")
 
 
 _BLOCK = 2**20
 
 
 class Texts(NamedTuple):
-    """What a TEXT_OR_FILE holds: texts, or trees.
+    """The content of a TEXT_OR_FILE argument: texts or trees.
 
     Args:
         stream: The texts.
-        total: How many they are; :obj:`None` if they come from a pipe or stdin.
-        format: Of trees their format (:func:`~graphdep.io.formats.recognise`). (default: ``"text"``)
-        lines: Of trees the numbered lines. (default: none)
+        total: Number of texts; :obj:`None` for a pipe or stdin.
+        format: Format of trees (:func:`~graphdep.io.formats.recognise`). (default: ``"text"``)
+        lines: Numbered lines of trees. (default: none)
     """
 
     stream: Iterator[str]
@@ -339,13 +336,13 @@ class Texts(NamedTuple):
 
 
 def stream_texts(text: str) -> Texts:
-    """The texts of a file, one a line, or the text itself, one by one; or the lines of a file of trees.
+    """A stream of the texts of a file, one per line, or of the text itself; or the lines of a file of trees.
 
-    A file of texts is read twice, so that what is wrong in it is said before its first text is given.
+    A file of texts is read twice, so that an error is raised before the first text is yielded.
 
     Raises:
-        ValueError: If there is no text, it has half a character, or the file is not UTF-8 or no file of text.
-        FileNotFoundError: If what looks like the name of a file is none.
+        ValueError: If there is no text, it has half a character, or the file is not UTF-8 or no text file.
+        FileNotFoundError: If the text looks like a file name, but there is no such file.
     """
     if text == "-":
         if sys.stdin is None:
@@ -359,26 +356,26 @@ def stream_texts(text: str) -> Texts:
         return tree_file(text) or _counted(lambda: _texts(_lines(Path(text)), text))
     if " " not in text and _is(Path.exists, text):
         raise ValueError(f"{text!r} is neither a file nor a pipe")
-    check_no_name(text)
+    check_no_file_name(text)
     return _counted(lambda: _texts([" ".join(text.split())], text))
 
 
 def tree_file(path: str) -> Texts | None:
-    """The lines of a file of trees; :obj:`None` for one of texts."""
+    """The lines of a file of trees; :obj:`None` for a file of texts."""
     suffix = Path(path).suffix.lower()
     if suffix in _BINARY:
         return Texts(iter(()), None, _BINARY[suffix])
     name = recognise(_lines(Path(path)))
     if name == "text" and suffix not in _OF_TREES:
         return None
-    if name == "text":  # CoNLL-U's error says more
+    if name == "text":  # the error of the format's own reader says more
         name = _OF_TREES[suffix]
     from graphdep.io.trees import tree_lines
 
     return Texts(iter(()), None, name, tree_lines(path))
 
 
-# What nobody calls a file of texts, and how it is read, or why not.
+# Formats by suffixes that files of texts do not have.
 _OF_TREES = {
     ".conllu": "conllu",
     **dict.fromkeys((".conllup", ".conll", ".json", ".jsonl", ".xml", ".ptb", ".mrg"), "unknown"),
@@ -402,8 +399,8 @@ class OwnTrees(NamedTuple):
 
     Args:
         sentences: The sentences.
-        note: How many, where their trees are from, and what was changed.
-        counts: What was changed as plain values.
+        note: Number of sentences, origin of their trees, and changes, as text.
+        counts: Numbers of changes.
     """
 
     sentences: list[Sentence]
@@ -421,16 +418,15 @@ def own_trees(
     words: bool = False,
     max_words: int | None = MAX_WORDS,
 ) -> OwnTrees:
-    """The trees of a file, or with ``words`` new ones for its words, as
-    :func:`~graphdep.io.read_trees` has them.
+    """Reads the trees of a file as :func:`~graphdep.io.read_trees` does, or with ``words`` parses its words.
 
     Args:
-        given: What :func:`stream_texts` has found.
-        name: What it is called in messages.
-        scheme, bad_trees: As of :class:`~graphdep.sentence.Intake`.
-        parser: Makes the parser, where one is needed.
+        given: Result of :func:`stream_texts`.
+        name: Name of the file in messages.
+        scheme, bad_trees: See :class:`~graphdep.sentence.Intake`.
+        parser: Makes the parser, if one is needed.
         words: Parse the words. (default: :obj:`False`)
-        max_words: Refuse a longer sentence. (default: :obj:`10_000`)
+        max_words: Maximum length of a sentence. (default: :obj:`10_000`)
     """
     from graphdep.io.trees import take_lines
     from graphdep.sentence.intake import Intake
@@ -440,7 +436,7 @@ def own_trees(
     taken = take_lines(given.format, given.lines, name, intake, max_words=max_words, words=words)
     sentences = [sentence for sentence in taken if sentence is not None]
     if not sentences:
-        raise ValueError(f"{name}: no sentence is left ({intake.note()})")
+        raise ValueError(f"{name}: no sentences are left ({intake.note()})")
     parsed = words or given.format == "ptb"
     parts = [
         f"{plural(len(sentences), 'sentence')}, {'their words parsed' if parsed else 'with their own trees'}"
@@ -451,13 +447,13 @@ def own_trees(
 
 
 def parser_options(parser: str | None, scheme: str, bad_trees: str) -> dict[str, Any]:
-    """What a file of parses, ``conllu:FILE``, is read with; nothing for other parsers."""
+    """Options for reading a file of parses, ``conllu:FILE``; none for other parsers."""
     changed = (scheme, bad_trees) != ("auto", "error") and (parser or "").startswith("conllu:")
     return {"scheme": scheme, "bad_trees": bad_trees} if changed else {}
 
 
 def model_parser(parser: str | None, scheme: str, bad_trees: str) -> str | Parser | None:
-    """The parser of a model: a name, but for a file of parses that is read with these options."""
+    """The parser of a model: its name, or a parser for a file of parses with these options."""
     if not (options := parser_options(parser, scheme, bad_trees)):
         return parser
     from graphdep.parsing.resolver import resolve_parser
@@ -479,18 +475,18 @@ def _texts(lines: Iterable[str], name: str) -> Iterator[str]:
             raise ValueError(f"text {number} has half a character: {line[:80]!r}")
         yield line
     if not number:
-        raise ValueError(f"there is no text to parse in {name!r}")
+        raise ValueError(f"there is no text in {name!r}")
 
 
 def _is(kind: Callable[[Path], bool], text: str) -> bool:
     try:
         return kind(Path(text))
-    except (OSError, ValueError):  # a long text is no possible file name
+    except (OSError, ValueError):  # too long for a file name
         return False
 
 
 def _lines(path: Path) -> Iterator[str]:
-    """The lines, also those that end with a carriage return."""
+    """The lines, with any kind of line break."""
     unfinished: list[str] = []
     with open_to_read(path) as file:
         for piece in _decoded(file, path):
@@ -504,12 +500,12 @@ def _lines(path: Path) -> Iterator[str]:
 
 
 def _decoded(file: BinaryIO, path: Path) -> Iterator[str]:
-    """The text of a UTF-8 file, a megabyte at a time, without a byte-order mark; lines end in one way."""
+    """The text of a UTF-8 file, a megabyte at a time, without byte-order mark, with ``LF`` line breaks."""
     decoder, ends = codecs.getincrementaldecoder("utf-8")(), io.IncrementalNewlineDecoder(None, True)
     place, block, begun = 0, b"-", False
     while block:
         block = file.read(_BLOCK)
-        start = place - len(decoder.getstate()[0])  # bytes of a character that is cut stay with the decoder
+        start = place - len(decoder.getstate()[0])  # the decoder keeps the bytes of a character that is cut
         try:
             piece = ends.decode(decoder.decode(block, not block), not block)
         except UnicodeDecodeError as error:
@@ -518,16 +514,16 @@ def _decoded(file: BinaryIO, path: Path) -> Iterator[str]:
         begun, place = begun or bool(piece), place + len(block)
 
 
-# What a text of each list is called.
-_WHAT = {"context": "turn", "candidates": "candidate"}
+# Name of an element of each list.
+_ELEMENTS = {"context": "turn", "candidates": "candidate"}
 
 
 def read_rows(source: str, keys: Sequence[str], limit: WordLimit) -> list[dict[str, Any]]:
-    """The objects of a file of JSON lines, each with a list of texts under every one of ``keys``.
+    """The objects of a file of JSON lines, each with a list of texts under each of ``keys``.
 
     Raises:
-        ValueError: If there is no line, or one is wrong or has a text that is longer than :obj:`limit`;
-            names the file and the line.
+        ValueError: If there are no lines, a line is invalid, or a text is longer than :obj:`limit`; the
+            message names the file and the line.
         OSError: If the file cannot be read.
     """
     lines = enumerate(read_lines(source), start=1)
@@ -535,7 +531,7 @@ def read_rows(source: str, keys: Sequence[str], limit: WordLimit) -> list[dict[s
 
 
 def write_rows(output: Path | None, rows: Sequence[dict[str, Any]]) -> None:
-    """Writes JSON lines to a file, whole or not at all, or to stdout."""
+    """Writes JSON lines atomically to a file, or to stdout."""
     text = "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
     if output is None:
         sys.stdout.write(text)
@@ -550,9 +546,9 @@ def _row(line: str, place: str, keys: Sequence[str], limit: WordLimit) -> dict[s
     row = json_value(line, place)
     for key in keys:
         if not isinstance(row, dict) or not row.get(key):
-            raise ValueError(f"{place}: no object with {key!r}, a list of at least one (got {line[:80]!r})")
+            raise ValueError(f"{place}: must be an object with a non-empty list {key!r} (got {line[:80]!r})")
         try:
-            check_texts(key, row[key], _WHAT[key])
+            check_texts(key, row[key], _ELEMENTS[key])
         except (TypeError, ValueError) as error:
             raise ValueError(f"{place}: {error}") from None
         for number, text in enumerate(row[key]):
@@ -564,9 +560,9 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 def guard_table(text: str, kind: str) -> str:
-    """A table with an apostrophe before each part of a cell that a spreadsheet would take for a formula.
+    """Puts an apostrophe before each part of a cell that a spreadsheet would read as a formula.
 
-    The header's cells are guarded, too. A number, such as ``-0.5``, is none.
+    This includes the header. Numbers, such as ``-0.5``, are left as they are.
 
     Args:
         text: The content of the file.

@@ -23,7 +23,7 @@ PARSER = "bundled"
 TEXTS = ("I'd like to reserve a hotel room.", "The dog that the cat watched was chased by the horse")
 EXPLORED, VERBS = "the cook who called his riders found the poet .", ("called", "found")
 AGREEMENT_MODELS = ("transformer", "dt-nolevel-nopos@chain", "dt-nolevel-nopos")
-# The training structures are learned by all three, the others by the tree.
+# All three learn the training structures, only the tree the others.
 AGREEMENT_SETTINGS: dict[str, Any] = {
     "hidden_channels": 64,
     "ff_channels": 128,
@@ -35,8 +35,8 @@ AGREEMENT_SETTINGS: dict[str, Any] = {
 MODELS = ("transformer", "dt@random", "dt")
 PICTURES = ("tree.png", "edges_dra.png", "edges_dt.png", "attention.png", "explorer.html")
 DIALOGUE = "transformer-dra"
-# Small enough for two cores and three minutes, large enough to learn who takes part; who did it to whom takes
-# 10 to 20 epochs.
+# Takes three minutes on two cores, and is enough to learn who takes part; who did what to whom needs 10 to 20
+# epochs.
 SETTINGS: dict[str, Any] = {
     "hidden_channels": 64,
     "ff_channels": 64,
@@ -49,7 +49,6 @@ SETTINGS: dict[str, Any] = {
     "max_epochs": 8,
     "patience": None,
 }
-# As small; the dialogues are short.
 DIALOGUE_SETTINGS: dict[str, Any] = {
     "hidden_channels": 64,
     "ff_channels": 128,
@@ -65,11 +64,11 @@ DIALOGUE_SETTINGS: dict[str, Any] = {
 
 
 def demo(
-    output: Annotated[Path, typer.Option(metavar="DIR", help="Where pictures and results go.")] = Path(
+    output: Annotated[Path, typer.Option(metavar="DIR", help="Folder for pictures and results.")] = Path(
         "runs/demo"
     ),
-    seeds: Annotated[int, typer.Option(min=1, metavar="N", help="Runs a model.")] = 2,
-    max_epochs: Annotated[int, typer.Option(min=1, metavar="N", help="Epochs a run, at most.")] = SETTINGS[
+    seeds: Annotated[int, typer.Option(min=1, metavar="N", help="Runs per model.")] = 2,
+    max_epochs: Annotated[int, typer.Option(min=1, metavar="N", help="Maximum number of epochs.")] = SETTINGS[
         "max_epochs"
     ],
     overwrite: o.Overwrite = False,
@@ -77,36 +76,34 @@ def demo(
         bool, typer.Option("--json", help="Print one JSON object to stdout and nothing else.")
     ] = False,
 ) -> None:
-    """See it all at work, in under three minutes on two cores and without any download.
+    """A tour in under three minutes on two cores, without downloads.
 
-    Parses sentences with the bundled parser, draws a tree with its attention edges, trains models on the
-    number of verbs and tests them in structures that training lacks, trains the Dependency-Transformer and
-    its controls on sentence pairs in which who did what to whom decides the label, draws what the trained
-    model attends to, lets a model of dialogues respond, and prints the tables. All texts are self-written.
-    The second time, finished runs are not repeated.
+    Parses sentences with the bundled parser and draws a tree with its attention edges. Trains models of
+    subject-verb agreement and tests them on structures that training lacks. Trains the Dependency-Transformer
+    and its controls on sentence pairs whose label depends on who did what to whom, and draws the attention of
+    the trained model. Trains a dialogue model and shows its responses. Prints the tables. All texts are
+    self-written. Finished runs are not repeated.
     """
     check_limit("seeds", seeds)
     mine = PICTURES if any(output.glob("agreement/agreement_*")) else ()
     check_replaced(output, PICTURES, mine, overwrite=overwrite)
     import torch
 
-    torch.set_num_threads(
-        1
-    )  # small matrices: more threads mostly wait for each other, above all on a busy machine
+    torch.set_num_threads(1)  # with small matrices, more threads mostly wait for one another
     console = plain_console(stderr=json)
     say = Steps(console)
     say("Parsing with the bundled parser")
     sentences = parse_texts(console)
-    say("Drawing a tree and who may attend to whom")
+    say("Drawing a tree and its attention edges")
     pictures = draw_trees(sentences[0], output)
     root = mini_root(output)
     say(f"Agreement, {seeds} seeds: {', '.join(AGREEMENT_MODELS)}")
     agreement = train_agreement(root, output, seeds, max_epochs)
     say(f"Sentence pairs, {seeds} seeds: {', '.join(MODELS)}")
     pairs = train_pairs(root, output, seeds, max_epochs)
-    say("Drawing what the trained model attends to")
+    say("Drawing the attention of the trained model")
     pictures += draw_attention(pairs, sentences[1], output)
-    say(f"Training {DIALOGUE} on the dialogues there, and talking to it")
+    say(f"Training {DIALOGUE} on dialogues, and talking to it")
     talk(root, output, max_epochs, console)
     say("The tables")
     agreement["files"] = show(agreement, output / "agreement", console, overwrite)
@@ -114,8 +111,7 @@ def demo(
     console.print(f"Pictures: {', '.join(map(str, pictures))}", soft_wrap=True)
     page = explore_model(agreement, output)
     if page is not None:
-        told = f"Open in a browser what the trained model does with a sentence: {page.resolve()}"
-        console.print(told, soft_wrap=True)
+        console.print(f"Explore the trained model in a browser: {page.resolve()}", soft_wrap=True)
     for what, task in (("PropBank's roles", "propbank-ewt"), ("SICK", "sick-e")):
         command = f"{program()} ablate --task {task} --raw-from DIR"
         console.print(f"Next, with {what}: {command}", soft_wrap=True)
@@ -131,7 +127,7 @@ def demo(
 
 
 class Steps:
-    """Numbers what is being done."""
+    """Prints numbered headings."""
 
     def __init__(self, console: Console) -> None:
         self.console, self.number = console, 0
@@ -142,7 +138,7 @@ class Steps:
 
 
 def mini_root(output: Path) -> Path:
-    """``datasets/mini`` of a clone, else a copy that is generated below ``output``."""
+    """``datasets/mini`` of a clone, else a copy generated below ``output``."""
     from graphdep.datasets.mini.mini import write_mini
 
     clone = Path("datasets/mini")
@@ -153,7 +149,7 @@ def mini_root(output: Path) -> Path:
 
 
 def parse_texts(console: Console) -> list[Sentence]:
-    """Parses the demo's texts and shows the trees as text."""
+    """Parses the demo's texts and prints the trees."""
     from graphdep.parsing import resolve_parser
 
     parsed = [sentences[0] for sentences in resolve_parser(PARSER).parse(TEXTS)]
@@ -166,7 +162,7 @@ def parse_texts(console: Console) -> list[Sentence]:
 
 
 def draw_trees(sentence: Sentence, output: Path) -> list[Path]:
-    """The tree with the edges of DRA, and the relation matrix of DT."""
+    """Draws the tree with the edges of DRA, and the relation matrix of DT."""
     from graphdep.data import to_data
     from graphdep.transforms import resolve
     from graphdep.visualization import plot_edge_matrix, plot_tree
@@ -188,8 +184,8 @@ def draw_trees(sentence: Sentence, output: Path) -> list[Path]:
 
 
 def train_agreement(root: Path, output: Path, seeds: int, max_epochs: int) -> dict[str, Any]:
-    """Trains on sentences in which the last noun before a verb agrees with it as its subject does, and tests
-    on those in which it does not; returns the summary, and under ``seen`` what can be seen in it.
+    """Trains on sentences in which the last noun before a verb has the number of its subject, and tests on
+    sentences in which it does not; returns the summary, with an explanation under ``seen``.
     """
     from graphdep.training.ablation import ablate
 
@@ -202,22 +198,22 @@ def train_agreement(root: Path, output: Path, seeds: int, max_epochs: int) -> di
     rows = [row for row in summary["rows"] if row["n"]]
     scores = [f"{row['name']} {row['metrics']['val_accuracy']['mean']:.2f}" for row in rows]
     seen = (
-        "Singular or plural? In validation, as in training, the last noun before a verb has the number of "
-        f"its subject (right: {', '.join(scores)}). In the test sentences of this table it never has: a "
-        "model is right there if it goes by the subject, and the tree says which noun that is."
+        "Singular or plural? In training and validation, the last noun before a verb has the number of its "
+        f"subject (validation accuracy: {', '.join(scores)}). In the test sentences it never has: a model is "
+        "right only if it finds the subject, which the tree shows."
     )
     return summary | {"title": "datasets/mini/agreement, the number of verbs", "seen": seen}
 
 
 def train_pairs(root: Path, output: Path, seeds: int, max_epochs: int) -> dict[str, Any]:
-    """Trains on pairs of sentences; returns the summary, and under ``seen`` what can be seen in it."""
+    """Trains on pairs of sentences; returns the summary, with an explanation under ``seen``."""
     from graphdep.training.ablation import ablate
 
     settings = {**SETTINGS, "max_epochs": max_epochs, "root": str(root)}
     summary = ablate("sick-e", MODELS, range(seeds), output, settings=settings, command="graphdep demo")
     seen = (
-        "Who did what to whom? Three pairs at a time have the same words and different labels. In few epochs "
-        "dt learns who takes part, which is right in two of three; who does it to whom needs more "
+        "Who did what to whom? Each three pairs have the same words and different labels. In a few epochs dt "
+        "learns who takes part, which suffices for two of the three; who does it to whom takes more "
         "(--max-epochs 18)."
     )
     # The paper's numbers are of another corpus.
@@ -225,11 +221,11 @@ def train_pairs(root: Path, output: Path, seeds: int, max_epochs: int) -> dict[s
 
 
 def show(summary: dict[str, Any], folder: Path, console: Console, overwrite: bool) -> dict[str, str]:
-    """Writes the files of a table, and prints it with what its rows are and what can be seen in it."""
+    """Writes the files of a table, and prints it with its explanations."""
     from graphdep.training.table import rich_table, write_report
 
     paths = write_report(summary, folder, overwrite=overwrite)
-    console.print(rich_table(summary))
+    console.print(rich_table(summary, console.width))
     lines = [f"- {row['label']}: {row['about']}" for row in summary["rows"]]
     failed = [(row["name"], *item) for row in summary["rows"] for item in row["failed"].items()]
     lines += [f"- FAILED {name} seed {seed}: {error}" for name, seed, error in failed]
@@ -239,7 +235,7 @@ def show(summary: dict[str, Any], folder: Path, console: Console, overwrite: boo
 
 
 def draw_attention(summary: dict[str, Any], sentence: Sentence, output: Path) -> list[Path]:
-    """Attention heat maps of the first trained ``dt``."""
+    """Draws attention heat maps of the first trained ``dt``."""
     from graphdep.data import to_data
     from graphdep.training import load_task
     from graphdep.visualization import attention_weights, plot_attention
@@ -248,7 +244,7 @@ def draw_attention(summary: dict[str, Any], sentence: Sentence, output: Path) ->
     if not rows["dt"]["checkpoints"]:
         return []
     task, state = load_task(rows["dt"]["checkpoints"][0])
-    # The model compares pairs: the sentence is paired with itself, and the first of the two is shown.
+    # The model reads pairs: the sentence is paired with itself, and the first copy is drawn.
     pair = task.edges(to_data([sentence, sentence], vocab=state.vocab, relations=state.relations))
     pairs, alpha = attention_weights(task.model, pair)[-1]
     first = (pairs <= len(sentence)).all(dim=0)
@@ -259,13 +255,13 @@ def draw_attention(summary: dict[str, Any], sentence: Sentence, output: Path) ->
 
 
 def explore_model(summary: dict[str, Any], output: Path) -> Path | None:
-    """A page of what the trees have taught: the last model of the table beside the first, which has none."""
+    """Makes a page that compares the last model of the table, which reads trees, with the first one."""
     from graphdep.visualization.attention import explore
 
     rows = [row["checkpoints"] for row in summary["rows"]]
     if not rows[0] or not rows[-1]:
         return None
-    title = "Has a verb a singular or a plural subject? A model with the tree, and one without"
+    title = "Is the subject of a verb singular or plural? A model with the tree, and one without"
     options: dict[str, Any] = {"edges": ["dra"], "asked": VERBS, "parser": PARSER, "title": title}
     options["names"] = ("with the tree", "without")
     page = explore(rows[-1][0], EXPLORED, against=rows[0][0], **options)
@@ -273,7 +269,7 @@ def explore_model(summary: dict[str, Any], output: Path) -> Path | None:
 
 
 def talk(root: Path, output: Path, max_epochs: int, console: Console) -> None:
-    """Trains a model of dialogues, and shows what it says to the first ones of the test split."""
+    """Trains a dialogue model, and prints its responses to some dialogues of the test split."""
     from graphdep.tasks.dialogues.model import read_responses
     from graphdep.tasks.dialogues.settings import responses_name
     from graphdep.training import TrainConfig, load_splits, run_folder, train
@@ -284,7 +280,7 @@ def talk(root: Path, output: Path, max_epochs: int, console: Console) -> None:
     folder = run_folder(config, splits, output)
     result = train(config, folder, splits=splits, resume=True, console=console)
     score, floor = (result[kind]["test_perplexity"] for kind in ("metrics", "floor"))
-    console.print(f"Perplexity on the test split {score:.2f}; of word counts alone {floor:.2f}")
+    console.print(f"Perplexity on the test split {score:.2f}; of a unigram model {floor:.2f}")
     for line in read_responses(folder / responses_name("test"))[2:5]:
         for turn in line["context"]:
             console.print(f"- {turn}", soft_wrap=True)
@@ -293,7 +289,7 @@ def talk(root: Path, output: Path, max_epochs: int, console: Console) -> None:
 
 
 def save(figures: dict[str, Any], output: Path) -> list[Path]:
-    """Writes pictures, whole or not at all."""
+    """Writes pictures atomically."""
     from graphdep.io import atomic_path
 
     for name, figure in figures.items():
@@ -303,7 +299,7 @@ def save(figures: dict[str, Any], output: Path) -> list[Path]:
 
 
 def program() -> str:
-    """What starts this program in a shell: its name where that is on the path, else as it was started."""
+    """The shell command for this program: ``graphdep`` if it is on the path, else as it was started."""
     if shutil.which("graphdep"):
         return "graphdep"
     return sys.argv[0] if Path(sys.argv[0]).name == "graphdep" else f"{sys.executable} -m graphdep"

@@ -19,14 +19,14 @@ from graphdep.cli import complete
 from graphdep.cli import options as o
 from graphdep.cli.common import (
     Texts,
-    check_kept,
+    check_not_input,
     check_output,
     check_suffix,
     model_parser,
     own_trees,
     parser_options,
     print_json,
-    say_loading,
+    report_loading,
     stream_texts,
 )
 from graphdep.cli.options import EDGES, import_edges
@@ -39,57 +39,54 @@ if TYPE_CHECKING:
     from graphdep.sentence import Sentence
 
 
-# Sentences whose graphs are made at a time.
-_AT_A_TIME = 4_096
-_BRACKETS = (".ptb", ".mrg")  # endings of files of brackets
+# Sentences that are processed at a time.
+_CHUNK = 4_096
+_BRACKETS = (".ptb", ".mrg")  # files of brackets
 
 
 def parse(
-    text: Annotated[
-        str, typer.Argument(metavar="TEXT_OR_FILE", help="A text, the name of a text file, or - for stdin.")
-    ],
+    text: Annotated[str, typer.Argument(metavar="TEXT_OR_FILE", help="A text, a file, or - for stdin.")],
     parser: o.TextParser = "bundled",
     output: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE.conllu",
-            help="Write here, whole or not at all; FILE.ptb and FILE.mrg get the brackets of --constituents "
-            "alone. [default: stdout]",
+            help="The output, written atomically; FILE.ptb and FILE.mrg get only the brackets of "
+            "--constituents. [default: stdout]",
         ),
     ] = None,
     enhanced: Annotated[
         str | None,
-        typer.Option(metavar="LEVEL", help="Write column DEPS as well: enhanced or enhanced++ (English)."),
+        typer.Option(metavar="LEVEL", help="Also write graphs to DEPS: enhanced or enhanced++ (English)."),
     ] = None,
     engine: Annotated[
         str,
         typer.Option(
-            help="What makes it: rules, or pybart (graphdep[enhanced]); corenlp has enhanced++ of its own."
+            help="Engine for enhanced graphs: rules, or pybart (graphdep[enhanced]); corenlp has its own."
         ),
     ] = "rules",
     constituents: Annotated[
         bool,
         typer.Option(
             "--constituents",
-            help="Write phrases as well, as # constituency = (ROOT ...): bundled, stanza (where the language "
-            "has them) or ptb:FILE.",
+            help="Also write phrases, as # constituency = (ROOT ...), with bundled, stanza (for some "
+            "languages) or ptb:FILE.",
         ),
     ] = False,
     words: Annotated[
         bool,
         typer.Option(
             "--words",
-            help="Parse words as they are: those of a file of trees, as CoNLL-U without heads, of JSON "
-            "lists, or of lines, with spaces between them.",
+            help="Parse given words: of a file of trees (e.g. CoNLL-U without heads), of JSON lists, or of "
+            "lines of words separated by spaces.",
         ),
     ] = False,
     bad_trees: o.BadTrees = "error",
     tree_scheme: o.TreeScheme = "auto",
     cache: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.sqlite", help="Keep parses here, and parse nothing that it has."),
+        Path | None, typer.Option(metavar="FILE.sqlite", help="File for caching parses.")
     ] = None,
-    workers: Annotated[int, typer.Option(min=1, help="Processes that parse, for files of many texts.")] = 1,
+    workers: Annotated[int, typer.Option(min=1, help="Parsing processes, for files of many texts.")] = 1,
     scheduler: Annotated[
         str | None,
         typer.Option(
@@ -101,14 +98,14 @@ def parse(
 ) -> None:
     """Parse raw text into dependency trees (CoNLL-U).
 
-    A file holds one text a line; empty lines are passed over. It may be larger than memory: sentences are
-    written as they are parsed, in order. A text may have several sentences: the parser splits them. A text
-    that the parser fails on gets a chain tree, and the number of such texts is reported. With --enhanced,
-    sentences for which the parser gives an enhanced graph keep it.
+    A file has one text per line; empty lines are skipped. It may be larger than memory: sentences are written
+    in order as they are parsed. The parser splits texts into sentences. If it fails on a text, the text gets
+    a chain tree, and the number of such texts is reported. With --enhanced, enhanced graphs of the parser
+    itself are kept.
 
-    A file of trees, told by its content (CoNLL-U, CoNLL-U Plus, brackets, JSON and XML of CoreNLP, JSON of
-    stanza and spaCy), keeps its trees and is written as CoNLL-U. With --words its words are parsed as they
-    are; tags, lemmas, comments and multiword tokens stay.
+    A file of trees (recognised by its content: CoNLL-U, CoNLL-U Plus, brackets, JSON and XML of CoreNLP, JSON
+    of stanza and spaCy) keeps its trees and is written as CoNLL-U. With --words its words are parsed anew;
+    tags, lemmas, comments and multiword tokens are kept.
 
     Examples:
         graphdep parse "The dog chased the cat. It ran away."
@@ -139,10 +136,10 @@ def parse(
     if output is not None:
         _check_output(output, text, parser, cache, overwrite)
         if output.suffix in _BRACKETS and not constituents:
-            raise ValueError(f"'output' has brackets, which are --constituents (got {str(output)!r})")
+            raise ValueError(f"'output' is for brackets: add --constituents (got {str(output)!r})")
     texts = stream_texts(text)
     if enhanced is not None:
-        enhance([], enhanced, engine)  # an unknown level or engine is an error before the parser works
+        enhance([], enhanced, engine)  # raises an error for an unknown level or engine before parsing
 
     def make() -> Parser:
         return resolve_parser(
@@ -159,11 +156,11 @@ def parse(
     done: Iterable[Sentence]
     if texts.format != "text":
         own = own_trees(texts, text, tree_scheme, bad_trees, make, words=words)
-        done = _bracketed(own.sentences, make) if constituents else own.sentences
+        done = _with_constituents(own.sentences, make) if constituents else own.sentences
     else:
         made = make()
         given = _Counted(
-            _by_words(texts, made) if words else made.iter_parse(texts.stream, total=texts.total)
+            _parse_words(texts, made) if words else made.iter_parse(texts.stream, total=texts.total)
         )
         done = sentences = _Counted(chain.from_iterable(given))
     done = done if enhanced is None else _enhanced(done, enhanced, engine)
@@ -184,14 +181,14 @@ def parse(
     plain_console(stderr=True).print(f"{did}{where}", soft_wrap=True)
 
 
-def _by_words(texts: Texts, parser: Parser) -> Iterator[list[Sentence]]:
-    """A sentence a text, of the words between its spaces."""
-    while some := list(islice(texts.stream, _AT_A_TIME)):
+def _parse_words(texts: Texts, parser: Parser) -> Iterator[list[Sentence]]:
+    """A sentence for each text, split at spaces."""
+    while some := list(islice(texts.stream, _CHUNK)):
         yield from ([sentence] for sentence in parser.parse_words([text.split() for text in some]))
 
 
-def _bracketed(sentences: list[Sentence], make: Callable[[], Parser]) -> list[Sentence]:
-    """The sentences, each with constituents: its own, or those of a parser."""
+def _with_constituents(sentences: list[Sentence], make: Callable[[], Parser]) -> list[Sentence]:
+    """The sentences with constituents, which the parser adds if missing."""
     missing = [sentence for sentence in sentences if sentence.constituents is None]
     parsed = iter(make().parse_words([sentence.form for sentence in missing]) if missing else [])
     return [
@@ -203,7 +200,7 @@ def _bracketed(sentences: list[Sentence], make: Callable[[], Parser]) -> list[Se
 
 
 class _Counted:
-    """Things of an iterator, and how many there were."""
+    """An iterator that counts its items."""
 
     def __init__(self, things: Iterable[Any]) -> None:
         self.things, self.count = things, 0
@@ -218,58 +215,52 @@ def _enhanced(sentences: Iterable[Sentence], level: str, engine: str) -> Iterato
     from graphdep.parsing.enhanced import enhance
 
     waiting = iter(sentences)
-    while some := list(islice(waiting, _AT_A_TIME)):
+    while some := list(islice(waiting, _CHUNK)):
         yield from enhance(some, level, engine)
 
 
 def _check_output(output: Path, text: str, parser: str, cache: Path | None, overwrite: bool) -> None:
     if text == "-" and output.exists() and sys.stdin is not None and _is_stdin(output):
-        raise ValueError(f"'output' is the file that stdin is read from (got {str(output)!r})")
+        raise ValueError(f"'output' would overwrite the file that stdin reads (got {str(output)!r})")
     files = {"TEXT_OR_FILE": text, "--parser": parser.partition(":")[2], "--cache": cache}
-    check_kept(output, files)
+    check_not_input(output, files)
     check_output(output, Path(text), None, overwrite)
 
 
 def _is_stdin(path: Path) -> bool:
     try:
         return os.path.samestat(os.fstat(sys.stdin.fileno()), path.stat())
-    except (OSError, ValueError):  # a stdin that is no file of the system's
+    except (OSError, ValueError):  # stdin is no file
         return False
 
 
 def draw(
-    text: Annotated[
-        str, typer.Argument(metavar="TEXT_OR_FILE", help="A text, the name of a text file, or - for stdin.")
-    ],
+    text: Annotated[str, typer.Argument(metavar="TEXT_OR_FILE", help="A text, a file, or - for stdin.")],
     output: Annotated[
         Path,
         typer.Option(
             metavar="FILE",
-            help="A page for the browser: .html; or a picture: .svg, .png or .pdf, of several sentences "
-            "tree-1.svg, ...",
+            help="A page (.html), or a picture (.svg, .png or .pdf); several sentences get tree-1.svg, ...",
         ),
     ] = Path("tree.svg"),
     edges: Annotated[
         str | None,
         typer.Option(
-            metavar="A,B,...",
-            help=f"Edges to draw below the words: {EDGES}",
-            autocompletion=complete.edges,
+            metavar="A,B,...", help=f"Edges to draw below the words: {EDGES}", autocompletion=complete.edges
         ),
     ] = None,
     against: Annotated[
         str | None,
         typer.Option(
             metavar="EDGES",
-            help="Show what differs between --edges and these, or `random`: the same on a random tree.",
+            help="Edges to compare with --edges, or `random`: the same edges on a random tree.",
         ),
     ] = None,
     constituents: Annotated[
         bool,
         typer.Option(
             "--constituents",
-            help="Parse phrases, too, and draw them as brackets; edges that read "
-            "phrases do so without being told.",
+            help="Also parse phrases, and draw them as brackets; the default if --edges reads phrases.",
         ),
     ] = False,
     parser: o.TextParser = "bundled",
@@ -277,10 +268,10 @@ def draw(
     tree_scheme: o.TreeScheme = "auto",
     overwrite: o.Overwrite = False,
 ) -> None:
-    """Draw the dependency trees of a text, and the edges that a model has on them.
+    """Draw the dependency trees of a text, and edges of models on them.
 
-    A page (.html) has all sentences, says of each edge why it is there, and needs no network. A file of trees
-    is drawn as it is, whatever `graphdep parse` reads.
+    A page (.html) has all sentences, explains each edge, and needs no network. The input may be a file of
+    trees, as for `graphdep parse`.
 
     Examples:
         graphdep draw "The dog chased the cat."
@@ -298,9 +289,9 @@ def draw(
     names = [import_edges(name.strip()) for name in (edges or "").split(",") if name.strip()]
     other = against if against in (None, "random") else import_edges(against)
     if against is not None and not names:
-        raise ValueError("'against' compares the edges of --edges, which is not given")
+        raise ValueError("--against needs --edges, to compare with")
     texts = stream_texts(text)
-    say_loading()
+    report_loading()
     from graphdep.parsing.resolver import resolve_parser
     from graphdep.transforms.presets import PHRASE_PRESETS
     from graphdep.visualization.explorer import draw as drawn
@@ -316,7 +307,7 @@ def draw(
         sentences = [sentence for parsed in make().parse([*texts.stream]) for sentence in parsed]
     else:
         own = own_trees(texts, text, tree_scheme, bad_trees, make)
-        sentences = _bracketed(own.sentences, make) if bracketed else own.sentences
+        sentences = _with_constituents(own.sentences, make) if bracketed else own.sentences
         plain_console(stderr=True).print(own.note, soft_wrap=True)
     parts = [sentences] if output.suffix == ".html" else [[sentence] for sentence in sentences]
     files = [output]
@@ -334,8 +325,8 @@ def attention(
         list[str],
         typer.Argument(
             metavar="TEXT...",
-            help="One example: a text; two of a pair; the turns of a dialogue; for response selection the "
-            "turns and then the response.",
+            help="One example: a text; two texts of a pair; the turns of a dialogue, for response selection "
+            "followed by the response.",
         ),
     ],
     checkpoint: Annotated[
@@ -346,24 +337,23 @@ def attention(
     ),
     layer: Annotated[
         int | None,
-        typer.Option(metavar="N", help="All heads of this layer, from 1. [default: each layer's mean]"),
+        typer.Option(metavar="N", help="All heads of this layer, from 1. [default: mean of each layer]"),
     ] = None,
     head: Annotated[
         int | None,
-        typer.Option(metavar="N", help="This head of --layer alone, from 1, as wide as a column of a paper."),
+        typer.Option(metavar="N", help="One head of --layer, from 1, as wide as a column of a paper."),
     ] = None,
     figsize: Annotated[
         str | None,
-        typer.Option(metavar="WxH", help="Inches, such as 3.3x2.9. [default: what the maps need]"),
+        typer.Option(metavar="WxH", help="Size in inches, e.g. 3.3x2.9. [default: as the maps need]"),
     ] = None,
     special: Annotated[
-        bool,
-        typer.Option(help="Show [CLS], [ROOT] and their like too, which much of the attention may go to."),
+        bool, typer.Option(help="Show special nodes such as [CLS], which may get much of the attention.")
     ] = True,
     gate: Annotated[
         bool,
         typer.Option(
-            "--gate", help="Of models with gated relation scores: show the gate in place of the attention."
+            "--gate", help="For models with gated relation scores: show the gate instead of the attention."
         ),
     ] = False,
     parser: o.ModelParser = None,
@@ -371,12 +361,12 @@ def attention(
     overwrite: o.Overwrite = False,
     json: o.Json = False,
 ) -> None:
-    """Draw what the words of a text attend to in a trained model.
+    """Draw the attention between the words of a text in a trained model.
 
-    A row of a picture is a word that attends, a column a word that is attended to. The pieces of a word are
-    joined: it attends to what they attend to on average, and is attended to as often as they are together.
-    With --json all weights go to stdout as well: `alpha` by layer, head, row and column, and with --gate
-    `gate`, `relation_score` and `self_score`, which are null where two words have no relation.
+    A row shows what a word attends to. The pieces of a word are joined: the attention from its pieces is
+    averaged, the attention to its pieces summed. With --json all weights also go to stdout: `alpha` by layer,
+    head, row and column, and with --gate `gate`, `relation_score` and `self_score`, which are null where two
+    words have no relation.
 
     Examples:
         graphdep attention --checkpoint runs/.../best.ckpt "The dog chased the cat." --output attention.png
@@ -386,10 +376,10 @@ def attention(
     check_output(output, checkpoint, None, overwrite)
     check_suffix(output, ".png", ".pdf", ".svg")
     if head is not None and layer is None:
-        raise ValueError(f"--head is one of a layer: give --layer, too (got {head})")
+        raise ValueError(f"--head needs --layer (got {head})")
     size = None if figsize is None else _inches(figsize)
     checkpoint = find_checkpoint(checkpoint)
-    say_loading()
+    report_loading()
     from graphdep.visualization.attention import attention_map
 
     given = edges and import_edges(edges)
@@ -397,7 +387,7 @@ def attention(
     check_between("layer", layer, 1, len(shown.layers))
     shown = shown if special else shown.without_special()
     check_between("head", head, 1, shown.heads)
-    # The words of one head are read at its sides.
+    # A map of one head already shows the words at its sides.
     options: dict[str, Any] = {"title": " | ".join(texts) if head is None else "", "figsize": size}
     chosen = (None if number is None else number - 1 for number in (layer, head))
     figure = shown.plot(*chosen, gate=gate, **options)
@@ -408,7 +398,7 @@ def attention(
         summary = {"checkpoint": str(checkpoint), "output": str(output), "words": shown.words}
         gates = {name: values.numpy().astype(object) for name, values in shown.gates.items()}
         for values in gates.values():
-            values[values != values] = None  # NaN is no JSON
+            values[values != values] = None  # JSON has no NaN
         gates = {name: values.tolist() for name, values in gates.items()}
         print_json({**summary, "layers": shown.layers, "alpha": shown.alpha.tolist(), **gates})
     plain_console(stderr=True).print(
@@ -429,14 +419,14 @@ def _inches(text: str) -> tuple[float, float]:
 def explore(
     checkpoint: Annotated[
         list[Path],
-        typer.Option(metavar="FILE", help="Folder of a run, or its best.ckpt; twice to compare two models."),
+        typer.Option(metavar="FILE", help="Folder of a run, or its best.ckpt; repeat to compare two models."),
     ],
     texts: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="TEXT...",
-            help="One example: a text; two of a pair; the turns of a dialogue; for response selection the "
-            "turns and then the response; spans as `<e1>a</e1>` and `<e2>b</e2>`.",
+            help="One example: a text; two texts of a pair; the turns of a dialogue, for response selection "
+            "followed by the response; spans as `<e1>a</e1>` and `<e2>b</e2>`.",
             show_default=False,
         ),
     ] = None,
@@ -444,12 +434,12 @@ def explore(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="The example, a text a line, or a file of trees, such as CoNLL-U, or of spans a file with "
-            "one row; - for stdin.",
+            help="A file with the example: one text per line, trees (e.g. CoNLL-U), or for spans one row; - "
+            "for stdin.",
         ),
     ] = None,
     output: Annotated[
-        Path, typer.Option(metavar="FILE", help="The page (.html), or its edges: .svg, .png or .pdf.")
+        Path, typer.Option(metavar="FILE", help="The page (.html), or a picture (.svg, .png or .pdf).")
     ] = Path("page.html"),
     against: Annotated[
         str | None, typer.Option(metavar="random", help="Compare with the same model on a random tree.")
@@ -458,21 +448,21 @@ def explore(
         str | None,
         typer.Option(
             metavar="A,B,...",
-            help=f"Further edges to show and look for: {EDGES}",
+            help=f"More edges to show, and to compare attention with: {EDGES}",
             autocompletion=complete.edges,
         ),
     ] = None,
     candidate: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="TEXT", help="Of response selection: another response, to rank beside the last."
+            metavar="TEXT", help="For response selection: another response to rank; repeat for several."
         ),
     ] = None,
     explain: Annotated[
         str | None,
         typer.Option(
             metavar="A,B",
-            help="On which edges the answer depends: gradient, gnnexplainer (PyG's, some seconds more).",
+            help="Show which edges the answer depends on: gradient, or PyG's gnnexplainer (some seconds).",
         ),
     ] = None,
     parser: o.ModelParser = None,
@@ -480,10 +470,10 @@ def explore(
     tree_scheme: o.TreeScheme = "auto",
     overwrite: o.Overwrite = False,
 ) -> None:
-    """See what a trained model does with a text: a page for the browser that needs no network.
+    """Make a page for the browser that shows how a trained model processes a text; it needs no network.
 
-    The page has the tree with the edges of the model, and why each is there; the attention of all layers and
-    heads, and what flows through them; what the model says; and of two models what differs.
+    The page has the tree, the model's edges with explanations, the attention of all layers and heads,
+    attention rollout, and the model's answer; for two models also their difference.
 
     Examples:
         graphdep explore --checkpoint runs/.../best.ckpt "The dog chased the cat."
@@ -498,15 +488,15 @@ def explore(
     if bool(texts) == (input is not None):
         raise ValueError("give either a TEXT or --input FILE")
     if len(checkpoint) > 2 or (len(checkpoint) == 2 and against is not None):
-        raise ValueError("two can be compared: give --checkpoint twice, or once with --against")
+        raise ValueError("two models can be compared: give --checkpoint twice, or once with --against")
     check_choice("against", against or "random", ["random"])
     places = [find_checkpoint(place) for place in checkpoint]
     check_output(output, places[0], None, overwrite)
     if input not in (None, "-"):
-        os.stat(str(input))  # a file that is not there is an error, and no text
+        os.stat(str(input))  # raises an error for a missing file
     given = None if input is None else stream_texts(input)
     names = [import_edges(name.strip()) for name in (edges or "").split(",") if name.strip()]
-    say_loading()
+    report_loading()
     from graphdep.datasets.base.rows import SUFFIXES
     from graphdep.parsing.files import LookupParser
     from graphdep.parsing.resolver import resolve_parser
@@ -550,13 +540,13 @@ def models(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Those of one task. [default: of every family]",
+            help="List the models of this task. [default: of all tasks]",
             autocompletion=complete.tasks,
         ),
     ] = None,
     json: o.Json = False,
 ) -> None:
-    """List the models that `train` and `ablate` know, and the controls that each may have.
+    """List the models of `train` and `ablate`, and the controls.
 
     Examples:
         graphdep models --task sick-e
@@ -580,11 +570,11 @@ def models(
         return
     console = plain_console()
     for name, family_rows in listed.items():
-        table = Table("model", "what it is", box=SIMPLE, title=f"{name}: {', '.join(family_rows['tasks'])}")
+        table = Table("model", "description", box=SIMPLE, title=f"{name}: {', '.join(family_rows['tasks'])}")
         for model, summary in family_rows["models"].items():
             table.add_row(model, summary)
         console.print(table)
-    table = Table("control", "behind a model's name, e.g. dt@random", box=SIMPLE)
+    table = Table("control", "added to a model's name, e.g. dt@random", box=SIMPLE)
     for control, about in controls.items():
         table.add_row(control, about)
     console.print(table)
@@ -593,21 +583,25 @@ def models(
 def settings(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="NAME...", help="Some settings alone, or parts of names.", show_default=False),
+        typer.Argument(
+            metavar="NAME...", help="Names of settings, or parts of names. [default: all]", show_default=False
+        ),
     ] = None,
     model: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="The model. [default: that of the task]", autocompletion=complete.models
+            metavar="NAME",
+            help="The model. [default: the task's default model]",
+            autocompletion=complete.models,
         ),
     ] = None,
     task: o.Task = None,
     json: o.Json = False,
 ) -> None:
-    """List the settings of a model: name, default, meaning.
+    """List the settings of a model: name, default, description.
 
-    Each is given to `train` and `ablate` by --set NAME=VALUE, in a file by --config, and in Python to
-    TrainConfig.of and to estimators by its name.
+    Use them with --set NAME=VALUE in `train` and `ablate`, in a file for --config, or as arguments of
+    TrainConfig.of and of estimators in Python.
 
     Examples:
         graphdep settings --model bert-dt --task cola
@@ -626,7 +620,7 @@ def settings(
     if json:
         print_json({"task": task, "settings": [row._asdict() for row in rows]})
         return
-    table = Table("setting", "default", "what it is", box=SIMPLE, title=f"{model or 'settings'} on {task}")
+    table = Table("setting", "default", "description", box=SIMPLE, title=f"{model or 'settings'} on {task}")
     for row in rows:
         table.add_row(row.name, _shown(row.default), row.meaning)
     plain_console().print(table)

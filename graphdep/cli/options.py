@@ -1,4 +1,4 @@
-"""Options that commands share, and their help."""
+"""Options shared by commands, and their help."""
 
 from __future__ import annotations
 
@@ -26,26 +26,23 @@ if TYPE_CHECKING:
 
 
 TASKS, MODELS, ROWS, PREDICTED, EDGES = "{tasks}", "{models}", "{rows}", "{predicted}", "{edges}"
-"""What a help text may have in place of a list: the tasks, the models, the rows of tables, what can be
-predicted, the edges.
-"""
+"""Placeholders in help texts for lists: tasks, models, rows of tables, what can be predicted, edges."""
 
 
 class TaskCommand(TyperCommand):
-    """A command whose help has lists from the registry, which is imported when somebody asks for the help;
-    which knows a setting that is typed as an option; and whose paths may begin with ``~``, which a shell
-    leaves as it is in quotes and behind ``=``.
+    """A command that fills the lists in its help from the registry, which is imported only then, suggests an
+    option for a mistyped setting, and expands ``~`` in paths, as shells do not in quotes and after ``=``.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         try:
             rest = super().parse_args(ctx, args)
         except Exception as error:
-            # By its name: Typer has had Click as a package, and as a part of its own.
+            # By its name: some versions of Typer import Click, others contain it.
             if type(error).__name__ == "NoSuchOption":
                 _add_hint(error, [option for param in self.get_params(ctx) for option in param.opts])
             if getattr(getattr(error, "param", None), "name", None) == "seeds" and "integer" in str(error):
-                error.message = "a number says how many runs; their seeds count up from --seed"  # type: ignore[attr-defined]
+                error.message = "--seeds is a number of runs; their seeds count up from --seed"  # type: ignore[attr-defined]
             raise
         for param in self.params:
             takes = param.metavar or ""
@@ -65,7 +62,7 @@ class TaskCommand(TyperCommand):
         super().format_help(ctx, formatter)
 
 
-_PATHS = ("FILE", "DIR", "FOLDER", "SHEET", "TEXT")  # what the metavars of paths begin with
+_PATHS = ("FILE", "DIR", "FOLDER", "SHEET", "TEXT")  # metavars of paths begin so
 
 
 def _at_home(value: Any, may_be_text: bool) -> Any:
@@ -77,7 +74,7 @@ def _at_home(value: Any, may_be_text: bool) -> Any:
 
 
 def _add_hint(error: Any, options: list[str]) -> None:
-    """Says which option stands for a word that is usual elsewhere."""
+    """Suggests the option for a name that is usual elsewhere."""
     from graphdep.training.settings import SETTING_ALIASES
 
     name = SETTING_ALIASES.get(error.option_name.lstrip("-").replace("-", "_"), "")
@@ -88,12 +85,10 @@ def _add_hint(error: Any, options: list[str]) -> None:
 
 
 class RunCommand(TaskCommand):
-    """A command that has an option for every setting of a run: those with a panel are shown by ``--help``,
-    the others by ``graphdep settings``.
-    """
+    """A command with an option for every setting of a run; ``--help`` shows those with a panel."""
 
     marks: tuple[str, ...] = ()
-    """Only settings with one of these marks are shown; none for all."""
+    """Show only settings with one of these marks; empty for all."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         own = super().get_params(ctx)
@@ -108,7 +103,7 @@ class RunCommand(TaskCommand):
 
 
 class EvaluateCommand(RunCommand):
-    """As :class:`RunCommand`, of settings that the weights do not depend on."""
+    """A :class:`RunCommand` that shows only settings on which the weights do not depend."""
 
     marks = ("place", "free", "late")
 
@@ -118,7 +113,7 @@ _GIVEN = "graphdep.settings"
 
 @cache
 def _settings_options(marks: tuple[str, ...]) -> list[Any]:
-    """An option for each setting of any task, made by Typer out of a signature."""
+    """An option for each setting of any task; Typer makes them from a signature."""
     from graphdep.tasks import families
     from graphdep.training.config import TrainConfig
 
@@ -142,7 +137,7 @@ def _settings_options(marks: tuple[str, ...]) -> list[Any]:
             hidden=hidden,
             autocompletion=complete.of_setting(name, own.get("choices") or ()),
         )
-        # The columns of pairs may be given one after the other.
+        # The two columns of pairs may be given by two options.
         kind: Any = list[str] | None if name == "text_columns" else str | None
         parameters.append(
             inspect.Parameter(
@@ -160,13 +155,13 @@ _METAVARS = {int: "N", float: "X", bool: "true|false", str: "TEXT"}
 
 
 def options_given(ctx: typer.Context) -> dict[str, str]:
-    """The settings that were given as options, as texts."""
+    """Settings given as options, as texts."""
     found = {name: value for name, value in ctx.meta[_GIVEN].items() if value not in (None, [], ())}
     return {name: value if isinstance(value, str) else ",".join(value) for name, value in found.items()}
 
 
 def task_lists() -> dict[str, str]:
-    """The texts that stand for the lists, by what is in their place."""
+    """Texts of the lists by placeholder."""
     from graphdep.tasks import families
     from graphdep.transforms.presets import edge_names
 
@@ -176,13 +171,13 @@ def task_lists() -> dict[str, str]:
         MODELS: "; ".join(f"of {family.unit_name} {_models(family)}" for family in known),
         ROWS: "; ".join(f"of {family.unit_name} {','.join(family.default_models)}" for family in known),
         PREDICTED: "; ".join(family.predicted for family in known if family.predicted),
-        EDGES: f"{', '.join(edge_names())}, or your own: package.module:Name, which is imported, from this "
-        "folder, too.",
+        EDGES: f"{', '.join(edge_names())}, or your own as package.module:Name, imported "
+        "(also from the current folder).",
     }
 
 
 def _tasks(family: TaskFamily) -> str:
-    """The tasks of a family, with titles that say more than their names."""
+    """The tasks of a family, with their titles where these differ from the names."""
     return ", ".join(
         name if _same(name, task.title) else f"{name} ({task.title})" for name, task in family.tasks.items()
     )
@@ -193,7 +188,7 @@ def _same(name: str, title: str) -> bool:
 
 
 def _models(family: TaskFamily) -> str:
-    """The models of a family that one looks for first, and its own one."""
+    """The main models of a family, and the default one."""
     config = family.config(next(iter(family.tasks)))
     return f"{_joined(family.default_models, config.models)} [default: {config.default_model()}]"
 
@@ -211,15 +206,15 @@ def _filled(text: str | None, lists: Mapping[str, str]) -> str | None:
 
 
 def import_edges(name: str) -> str:
-    """Makes edges known by the name ``package.module:Name``; any other name is left as it is.
+    """Imports and registers edges with a name ``package.module:Name``; does nothing for other names.
 
-    The current folder can be imported from, as with ``python -m``.
+    Modules in the current folder can be imported, as with ``python -m``.
 
     Returns:
         The name.
 
     Raises:
-        ValueError: If there is no such module or object, or it makes no transform.
+        ValueError: If there is no such module or object, or it does not make a transform.
     """
     if ":" not in name:
         return name
@@ -228,7 +223,7 @@ def import_edges(name: str) -> str:
     if is_known(name):
         return name
     if not OBJECT.fullmatch(name):
-        raise ValueError(f"'edges' of your own are named package.module:Name (got {name!r})")
+        raise ValueError(f"your own 'edges' are named package.module:Name (got {name!r})")
     module, _, path = name.partition(":")
     try:
         register_edges(name, _object(module, path))
@@ -249,9 +244,9 @@ def _object(module: str, path: str) -> object:
         found = import_module(module)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):
-            raise _broken(module, error) from error  # something that the module needs
-        hint = " (a module is named without .py)" if module.endswith(".py") else ""
-        raise ValueError(f"no module {module!r} in {here} or among the installed ones{hint}") from None
+            raise _broken(module, error) from error  # an import of the module's own
+        hint = " (module names have no .py)" if module.endswith(".py") else ""
+        raise ValueError(f"no module {module!r} in {here} or installed{hint}") from None
     except Exception as error:
         raise _broken(module, error) from error
     try:
@@ -262,14 +257,14 @@ def _object(module: str, path: str) -> object:
 
 _DATA, _RUN = "Data", "Training"
 
-# What a training file is for where no task is named: other suffixes are those of several tasks.
+# The task for a training file if none is named; other suffixes belong to several tasks.
 _TASK_OF_FILES = {".csv": "csv", ".conllu": "labels", ".conll": "labels", ".spacy": "labels"}
 
 Task = Annotated[
     str | None,
     typer.Option(
-        help=f"The task {TASKS}. A wrong name lists all. [default: sick-e; csv where --text-columns are "
-        "given or --train is a .csv file, labels where it is .conllu, .conll or .spacy]",
+        help=f"The task {TASKS}. [default: sick-e; csv if --text-columns is given or --train is a .csv file, "
+        "labels if --train is .conllu, .conll or .spacy]",
         show_default=False,
         autocompletion=complete.tasks,
     ),
@@ -278,15 +273,15 @@ Bound = Annotated[
     float | None,
     typer.Option(
         metavar="X",
-        help="The smallest effect of interest, in units of the metric, named before the runs: the table then "
-        "has a verdict. [default: none]",
+        help="The smallest effect of interest, in units of the metric, chosen before the runs: adds a "
+        "verdict to the table. [default: none]",
     ),
 ]
 RawFrom = Annotated[
     str | None,
     typer.Option(
         metavar="DIR",
-        help="Folder with the corpus' raw files; they are copied into the root.",
+        help="Folder with the raw files of the corpus, which are copied into the root.",
         rich_help_panel=_DATA,
     ),
 ]
@@ -295,7 +290,8 @@ TextParser = Annotated[str, typer.Option(help=f"{_PARSERS}.", autocompletion=com
 ModelParser = Annotated[
     str | None,
     typer.Option(
-        help=f"{_PARSERS}; must be given if training had another one than bundled. [default: bundled]",
+        help=f"{_PARSERS}; required if the model was trained with another parser than bundled. [default: "
+        "bundled]",
         autocompletion=complete.parsers,
     ),
 ]
@@ -303,31 +299,33 @@ BadTrees = Annotated[
     str,
     typer.Option(
         metavar="POLICY",
-        help="Of a file of trees, what becomes of those that are none, such as several roots: error; attach "
-        "(further roots and cycles to the first root); parse; or skip.",
+        help="For invalid trees in a file, e.g. with several roots: error, attach (further roots and cycles "
+        "to the first root), parse, or skip.",
     ),
 ]
 TreeScheme = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help="Of a file of trees, the labels: auto converts those of spaCy's English models (CLEAR), as-is "
-        "nothing; clear and ud1 convert from these.",
+        help="Labels of a file of trees: auto converts those of spaCy's English models (CLEAR); as-is "
+        "converts nothing; clear and ud1 convert from these schemes.",
     ),
 ]
 MaxWords = Annotated[
     int,
     typer.Option(
-        min=1, metavar="N", help="Words of a text at most; more are an error, or cut by --truncate."
+        min=1,
+        metavar="N",
+        help="Maximum number of words in a text; a longer text is an error, or cut with --truncate.",
     ),
 ]
-Truncate = Annotated[bool, typer.Option("--truncate", help="Read the first words of a longer text.")]
+Truncate = Annotated[bool, typer.Option("--truncate", help="Cut texts longer than --max-words.")]
 ModelEdges = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="The edges that it was trained with, where they are your own: package.module:Name. A checkpoint "
-        "names them, and nothing is imported for it.",
+        help="For a model trained with your own edges: their name, package.module:Name. Nothing is imported "
+        "just because a checkpoint names it.",
         autocompletion=complete.edges,
     ),
 ]
@@ -336,8 +334,8 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="A setting by its Python name: --set hidden_channels=60 is --hidden-channels 60. May "
-        "be repeated. `graphdep settings --model NAME` lists all.",
+        help="A setting by its Python name: --set hidden_channels=60 is --hidden-channels 60. Repeat for "
+        "several. `graphdep settings --model NAME` lists all.",
         rich_help_panel=_RUN,
     ),
 ]
@@ -346,8 +344,8 @@ ConfigFile = Annotated[
     typer.Option(
         "--config",
         metavar="FILE.yaml",
-        help="Settings by their names, such as the run.yaml of a run, which it repeats; options and --set "
-        "are in place of its values.",
+        help="A file of settings, e.g. the run.yaml of a run, to repeat it. Options and --set take "
+        "precedence.",
         rich_help_panel=_RUN,
     ),
 ]
@@ -356,8 +354,8 @@ RowsConfig = Annotated[
     typer.Option(
         "--config",
         metavar="FILE.yaml",
-        help="Settings of all rows by their names, and under rows: a list of models, or of settings with a "
-        "model: and perhaps a name:; also seeds:, reference:, bound:. Options are in place of its values.",
+        help="A file of settings for all rows, with rows: (a list of models, or of settings with model: and "
+        "optionally name:), and optionally seeds:, reference: and bound:. Options take precedence.",
         rich_help_panel=_RUN,
     ),
 ]
@@ -366,8 +364,7 @@ LoggerName = Annotated[
     typer.Option(
         "--logger",
         metavar="NAME",
-        help="tensorboard or wandb, where their package is installed, get the values of epochs as well; "
-        "none.",
+        help="Also log the values of each epoch to tensorboard or wandb, if installed; or none.",
         rich_help_panel=_RUN,
     ),
 ]
@@ -376,7 +373,7 @@ LogEvery = Annotated[
     typer.Option(
         min=1,
         metavar="N",
-        help="Write steps.csv, too: the loss after every N updates. [default: epochs alone, metrics.csv]",
+        help="Also write the loss after every N updates to steps.csv. [default: only metrics.csv, per epoch]",
         rich_help_panel=_RUN,
     ),
 ]
@@ -385,7 +382,7 @@ Devices = Annotated[
     typer.Option(
         min=1,
         metavar="N",
-        help="Processes a machine that train one model, each on a device of its own: they share each batch.",
+        help="Processes per machine to train one model, each on its own device: they share each batch.",
         rich_help_panel=_RUN,
     ),
 ]
@@ -394,28 +391,28 @@ Nodes = Annotated[
     typer.Option(
         min=1,
         metavar="M",
-        help="Machines that train one model; torchrun or srun starts the processes.",
+        help="Machines to train one model; torchrun or srun starts the processes.",
         rich_help_panel=_RUN,
     ),
 ]
 Strategy = Annotated[
     str,
     typer.Option(
-        metavar="NAME", help="How processes share the work: auto or ddp, the same.", rich_help_panel=_RUN
+        metavar="NAME", help="How processes share the work: auto or ddp (the same).", rich_help_panel=_RUN
     ),
 ]
-Output = Annotated[Path | None, typer.Option(metavar="DIR", help="Where results go. [default: below runs/]")]
+Output = Annotated[Path | None, typer.Option(metavar="DIR", help="Results folder. [default: below runs/]")]
 Overwrite = Annotated[
-    bool, typer.Option("--overwrite", help="Replace files that are there and were not written for the same.")
+    bool, typer.Option("--overwrite", help="Replace existing files, even of other commands or settings.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout and nothing else.")]
 
 
 def gather(task: str, options: Mapping[str, str], texts: list[str] | None) -> dict[str, Any]:
-    """The settings of a task that were given, by options or by ``--set``; edges of one's own are imported.
+    """The settings given by options and ``--set``; imports the user's own edges.
 
     Raises:
-        ValueError: If a setting is wrong, or given both ways with different values.
+        ValueError: If a setting is invalid, or given in both ways with different values.
     """
     from graphdep.tasks.registry import TASKS
     from graphdep.training.config import TrainConfig
@@ -430,7 +427,7 @@ def gather(task: str, options: Mapping[str, str], texts: list[str] | None) -> di
     by_set = parse_settings(texts or [], task)
     for key in given.keys() & by_set.keys():
         if given[key] != by_set[key]:
-            raise ValueError(f"{key!r} is given twice: {given[key]!r} and, with --set, {by_set[key]!r}")
+            raise ValueError(f"{key!r} is given twice: {given[key]!r}, and {by_set[key]!r} with --set")
     settings = given | by_set
     for key in config.edge_settings:
         if settings.get(key) is not None:
@@ -441,11 +438,11 @@ def gather(task: str, options: Mapping[str, str], texts: list[str] | None) -> di
 def task_of(
     task: str | None, options: Mapping[str, str] = MappingProxyType({}), config_file: Path | None = None
 ) -> str:
-    """The task that is named, by an option or in a file of settings, or else that a training file of one's
-    own stands for, or else the default.
+    """The task named by an option or in a file of settings, else the task for the training file, else the
+    default.
 
     Raises:
-        ValueError: If the training file may be for several, or something is wrong in that of settings.
+        ValueError: If several tasks read such a training file, or the file of settings is invalid.
     """
     from graphdep.training.task import DEFAULT_TASK
 
@@ -459,15 +456,15 @@ def task_of(
         return task or DEFAULT_TASK
     found = "csv" if "text_columns" in options else _TASK_OF_FILES.get(Path(train).suffix.lower())
     if found is None:
-        raise ValueError(f"--train {train}: say what it is for, --task csv, labels or spans")
+        raise ValueError(f"--train {train}: name its task: --task csv, labels or spans")
     return found
 
 
 def over_file(path: Path | None, given: dict[str, Any]) -> dict[str, Any]:
-    """The settings of a file with those that are given in their place.
+    """The settings of a file, overridden by the given ones.
 
     Raises:
-        ValueError: If something in the file is wrong, or it is of another model, whose settings are others.
+        ValueError: If the file is invalid, or for another task or model.
     """
     if path is None:
         return given
@@ -477,14 +474,14 @@ def over_file(path: Path | None, given: dict[str, Any]) -> dict[str, Any]:
     for name in ("task", "model"):
         if name in found and given.get(name) not in (None, found[name]):
             raise ValueError(
-                f"{path} has the settings of {name} {found[name]!r}; those of {given[name]!r} are others: "
-                f"leave --{name} out, or take {name!r} and what belongs to it out of the file"
+                f"{path} has the settings of {name} {found[name]!r}, not of {given[name]!r}: leave out "
+                f"--{name}, or remove {name!r} and its settings from the file"
             )
     return {**found, **given}
 
 
 def config_of(model: str | None, settings: dict[str, Any]) -> TrainConfig:
-    """The configuration of a model preset with these settings over it; the task must exist."""
+    """The configuration of a model preset, overridden by settings; the task must exist."""
     from graphdep.training.config import TrainConfig
 
     return TrainConfig.of(**{"model": model, **settings})

@@ -8,15 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.box import SIMPLE
 from rich.console import Console
-from rich.table import Table
 
 from graphdep.cli import complete
 from graphdep.cli import options as o
-from graphdep.cli.common import check_shared, print_json, print_scores, say_loading
+from graphdep.cli.common import check_shared, print_json, print_scores, report_loading
 from graphdep.cli.options import MODELS, ROWS, import_edges
-from graphdep.io.console import plain_console
+from graphdep.io.console import fitting_table, plain_console
 from graphdep.io.files import check_folder, find_checkpoint
 from graphdep.io.limits import check_limit, check_logger
 
@@ -30,9 +28,8 @@ def train(
     model: Annotated[
         str | None,
         typer.Option(
-            help=f"The model: {MODELS}. Names that begin with bert stand on a pretrained encoder "
-            "(--encoder NAME); behind any may stand a control, as in dt@random. `graphdep models "
-            "--task NAME` lists all.",
+            help=f"The model: {MODELS}. Models named bert... use a pretrained encoder (--encoder NAME). Any "
+            "name may end in a control, as in dt@random. `graphdep models --task NAME` lists all.",
             autocompletion=complete.models,
         ),
     ] = None,
@@ -47,18 +44,18 @@ def train(
     resume: Annotated[
         bool,
         typer.Option(
-            "--resume", help="Go on where the same command was interrupted; the result is the same."
+            "--resume", help="Continue an interrupted run of the same command, with the same result."
         ),
     ] = False,
     json: o.Json = False,
 ) -> None:
     """Train one model and score its best epoch.
 
-    The best epoch on the validation split is kept, and scored on the test split. Beside each score stands its
-    floor: what a system without any skill gets.
+    The epoch that is best on the validation split is scored on the test split. Each score is shown with its
+    floor, the score of a system without skill.
 
     The run's folder, below runs/, gets metrics.csv with the values of every epoch, curves.png, result.json,
-    predictions.csv, best.ckpt, and run.yaml, which repeats it: `graphdep train --config run.yaml`.
+    predictions.csv, best.ckpt, and run.yaml, which repeats the run: `graphdep train --config run.yaml`.
 
     Examples:
         graphdep train --task sick-e --model dt --raw-from ~/Downloads/SICK
@@ -75,7 +72,7 @@ def train(
 
         graphdep train --task labels --train names.conll --test new.conll --scheme bio
     """
-    say_loading()
+    report_loading()
     check_logger(logger)
     options = o.options_given(ctx)
     task = o.task_of(task, options, config_file)
@@ -99,41 +96,41 @@ def train(
     splits = load_splits(config)
     folder = output or run_folder(config, splits, "runs")
     if resume and processes.first:
-        _say_unfinished(config, folder)
-    told: dict[str, Any] = {"logger": logger, "log_every": log_every}
-    together: dict[str, Any] = {"devices": devices, "nodes": nodes, "strategy": strategy}
-    result = run(config, folder, splits=splits, resume=resume, **told, **together)
+        _report_unfinished(config, folder)
+    options_of_run: dict[str, Any] = {"logger": logger, "log_every": log_every, "devices": devices}
+    options_of_run |= {"nodes": nodes, "strategy": strategy}
+    result = run(config, folder, splits=splits, resume=resume, **options_of_run)
     if not processes.first:
         return
     if json:
         print_json(result)
     else:
-        print_scores(result, told=f"'signature' in {folder / 'result.json'}, and graphdep evaluate")
+        print_scores(result, where=f"'signature' in {folder / 'result.json'}, or graphdep evaluate")
 
 
-def _say_unfinished(config: TrainConfig, folder: Path) -> None:
-    """Says on stderr where there is no run to resume, and names unfinished ones of other settings."""
+def _report_unfinished(config: TrainConfig, folder: Path) -> None:
+    """Prints to stderr if there is no run to resume, with unfinished runs of other settings."""
     from graphdep.training.config import RESULT
 
     if any((folder / name).exists() for name in ("last.ckpt", RESULT)):
         return
     runs = sorted(folder.parent.glob(f"{config.task}_{config.model}_seed{config.seed}_*/last.ckpt"))
     unfinished = [str(path.parent) for path in runs if not path.with_name(RESULT).exists()]
-    others = f"; with other settings or data: {', '.join(unfinished)}" if unfinished else ""
-    print(f"--resume: no unfinished run with these settings, a new one starts{others}", file=sys.stderr)
+    others = f"; unfinished with other settings or data: {', '.join(unfinished)}" if unfinished else ""
+    print(f"--resume: no unfinished run with these settings, starting a new one{others}", file=sys.stderr)
 
 
 def evaluate(
     ctx: typer.Context,
     checkpoint: Annotated[Path, typer.Option(metavar="FILE", help="Folder of a run, or its best.ckpt.")],
-    split: Annotated[str, typer.Option(help="train, val or test; of MNLI also test-mismatched.")] = "test",
+    split: Annotated[str, typer.Option(help="train, val or test; for MNLI also test-mismatched.")] = "test",
     settings: o.Settings = None,
     json: o.Json = False,
 ) -> None:
-    """Score a trained model on a split, exactly as its training did, unless a setting is given.
+    """Score a trained model on a split, as its training did or with other settings.
 
-    A checkpoint chooses no file, folder, edges of your own or parser but "bundled": where it was trained with
-    others than the defaults, repeat or replace them. The error says how.
+    For security, a checkpoint cannot choose files, folders, your own edges, or a parser other than "bundled".
+    If it was trained with any of these, give them again, or others; the error message says how.
 
     Examples:
         graphdep evaluate --checkpoint runs/.../best.ckpt --split test
@@ -163,21 +160,21 @@ def ablate(
         list[str] | None,
         typer.Option(
             metavar="A,B,...",
-            help="Models, separated by commas or each behind an option of its own; a wrong name lists all. "
+            help="Models, separated by commas or in repeated options. `graphdep models` lists all. "
             f"Controls: dt@random, dt@chain, dt@reversed. [default: {ROWS}]",
             autocompletion=complete.models,
         ),
     ] = None,
     seeds: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Runs a model; seeds count up from --seed. [default: 3]"),
+        typer.Option(min=1, metavar="N", help="Runs per model, with seeds from --seed on. [default: 3]"),
     ] = None,
     reference: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="The model, or the edges, that the others are tested against. [default: transformer, else "
-            "the first]",
+            help="The model, or the edges, that the others are compared with. [default: transformer if it is "
+            "a row, else the first]",
         ),
     ] = None,
     bound: o.Bound = None,
@@ -192,11 +189,11 @@ def ablate(
     overwrite: o.Overwrite = False,
     json: o.Json = False,
 ) -> None:
-    """Compare models, or edges in one model: train each with several seeds and make the table.
+    """Train models, or one model with different edges, with several seeds, and compare them in a table.
 
     The table has mean ± standard deviation, the difference to a reference with an interval over seeds and
-    test examples, the paper's number beside ours and the no-skill floor. It is written as Markdown and CSV,
-    with a plot. Interrupted, the same command goes on where it stopped; finished runs are kept.
+    test examples, the paper's number and the no-skill floor. It is written as Markdown and CSV, with a plot.
+    After an interruption, the same command continues; finished runs are kept.
 
     Examples:
         graphdep ablate --task sick-r --models transformer,dt-lr,dt-rg,dt --seeds 3 --raw-from
@@ -211,7 +208,7 @@ def ablate(
         graphdep ablate --task labels --train roles.jsonl --test new.jsonl --models transformer,dt,bilstm
     """
     check_logger(logger)
-    say_loading()
+    report_loading()
     from graphdep.training.rows import RowsFile, read_rows_file
 
     file = RowsFile() if config_file is None else read_rows_file(config_file)
@@ -233,7 +230,7 @@ def ablate(
     from graphdep.training.rows import row_settings
 
     if file.rows and (models or rows):
-        raise ValueError(f"{config_file} has rows: --models, or --edges with several, would be others")
+        raise ValueError(f"{config_file} has rows: leave out --models, and --edges with several names")
     family = family_of(task)
     names = [*family.default_models] or [family.config(task).default_model()]
     if models:
@@ -285,18 +282,18 @@ def _names(texts: list[str] | None) -> list[str]:
 
 
 def report(summary: dict[str, Any], folder: Path, console: Console, overwrite: bool) -> dict[str, str]:
-    """Writes the files, prints the table and says where they are."""
+    """Writes the report, and prints its table and the paths of its files."""
     from graphdep.training.table import notes, rich_table, write_report
 
     paths = write_report(summary, folder, overwrite=overwrite)
-    console.print(rich_table(summary))
+    console.print(rich_table(summary, console.width))
     for line in [*notes(summary), f"- files: {', '.join(paths.values())}"]:
         console.print(line, soft_wrap=True)
     return paths
 
 
 def command_line(ctx: typer.Context) -> str:
-    """The command as one would type it, with the options that were given."""
+    """The command as typed, with the given options."""
     parts = ["graphdep", str(ctx.info_name)]
     values = {**ctx.params, **o.options_given(ctx)}
     for parameter in ctx.command.get_params(ctx):
@@ -308,32 +305,31 @@ def command_line(ctx: typer.Context) -> str:
     return shlex.join(parts)
 
 
-_SIDE = "Runs' folders or predictions.csv files, separated by commas, or a pattern in quotes."
+_SIDE = "Run folders or predictions.csv files, separated by commas, or a quoted pattern."
 
 
 def compare(
     a: Annotated[str, typer.Argument(metavar="A", help=_SIDE, show_default=False)],
-    b: Annotated[str, typer.Argument(metavar="B", help="The same for the other system.", show_default=False)],
+    b: Annotated[
+        str, typer.Argument(metavar="B", help="The same for the second system.", show_default=False)
+    ],
     more: Annotated[list[str] | None, typer.Argument(hidden=True)] = None,
     metric: Annotated[
         str | None, typer.Option(metavar="NAME", help="One metric. [default: all of the task's]")
     ] = None,
     task: Annotated[
         str | None,
-        typer.Option(
-            help="Task of predictions without a result.json, e.g. sick-e.", autocompletion=complete.tasks
-        ),
+        typer.Option(help="The task, for predictions without a result.json.", autocompletion=complete.tasks),
     ] = None,
     bound: o.Bound = None,
-    samples: Annotated[int, typer.Option(min=2, metavar="N", help="Resamples.")] = 10_000,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the resamples.")] = 0,
+    samples: Annotated[int, typer.Option(min=2, metavar="N", help="Number of resamples.")] = 10_000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed for resampling.")] = 0,
     json: o.Json = False,
 ) -> None:
-    """Say how much two systems differ, with an interval over seeds and test examples at once.
+    """Compare two systems, with an interval over both seeds and test examples.
 
-    Several runs of a system, such as its seeds, count with their mean score; runs of the same seeds are
-    paired. The table has the smallest difference that would have been seen, and with --bound a verdict;
-    --json has p values, too.
+    If a system has several runs, its score is their mean; runs with the same seeds are paired. The table has
+    the smallest visible difference, and with --bound a verdict; --json also has p values.
 
     Examples:
         graphdep compare runs/.../sick-e_dt_seed0_1a2b runs/.../sick-e_transformer_seed0_3c4d
@@ -342,8 +338,8 @@ def compare(
     """
     if more:
         raise ValueError(
-            f"two systems are compared (got {2 + len(more)} names, the third {more[0]!r}): put a pattern in "
-            "quotes, and commas between the runs of a system"
+            f"two systems are compared (got {2 + len(more)} names, the third {more[0]!r}): quote patterns, "
+            "and separate the runs of a system by commas"
         )
     from graphdep.training.table import compare_runs
 
@@ -355,18 +351,24 @@ def compare(
 
 
 def _print(summary: dict[str, Any]) -> None:
+    from graphdep.training.table import visible_text
+
     verdict = ["verdict"] if summary["bound"] is not None else []
-    table = Table(
-        *("metric", "A", "B", "A - B", "95% interval", "smallest\nvisible", *verdict),
-        box=SIMPLE,  # fits a terminal of 80 columns
-        title=f"{summary['task']}, {summary['n']} examples, {summary['samples']} resamples",
-    )
+    rows = []
     for name, row in summary["metrics"].items():
         low, high = row["interval"]
-        scores = (f"{row['score_a']:.4f}", f"{row['score_b']:.4f}", f"{row['difference']:+.4f}")
-        seen = f"{row['smallest_visible']:.4f}"
-        table.add_row(name, *scores, f"{low:+.4f} {high:+.4f}", seen, *(row[key] for key in verdict))
+        difference = f"{row['difference']:+.4f} [{low:+.4f}, {high:+.4f}]"
+        others = (visible_text(row), *(row[key].partition(" (")[0] for key in verdict))
+        rows.append([name, f"{row['score_a']:.4f}", f"{row['score_b']:.4f}", difference, *others])
     console = plain_console()
+    table = fitting_table(
+        ["metric", "A", "B", "A-B [95%]", "smallest visible", *verdict],
+        rows,
+        title=f"{summary['task']}, {summary['n']} examples, {summary['samples']} resamples",
+        width=console.width,
+        drop=("smallest visible", "B", "A"),
+        words=verdict,
+    )
     console.print(table)
     for line in _notes(summary):
         console.print(line, soft_wrap=True)
@@ -374,6 +376,7 @@ def _print(summary: dict[str, Any]) -> None:
 
 def _notes(summary: dict[str, Any]) -> list[str]:
     from graphdep.metrics.significance import SAME_PREDICTIONS
+    from graphdep.training.table import SMALLEST_VISIBLE, VERDICTS
 
     lines, counts = [], [len(summary[side]["runs"]) for side in "ab"]
     for side, count in zip("ab", counts):
@@ -383,34 +386,31 @@ def _notes(summary: dict[str, Any]) -> list[str]:
     if differing := [f"{name} {_values(values)}" for name, values in summary["differing"].items()]:
         lines.append(f"Settings that differ, A / B: {', '.join(differing)}.")
     lines.append(f"The interval is over {_over(summary, counts)}.")
-    lines.append(
-        "Smallest visible: the smallest true difference that comparisons of this size see in four cases of "
-        "five."
-    )
+    lines.append(_sentence(SMALLEST_VISIBLE))
     if summary["bound"] is not None:
-        lines.append(
-            "Verdict: better or worse where the interval leaves out 0, else no effect larger than "
-            f"{summary['bound']:g} where the 90% interval is inside of it."
-        )
+        lines.append(_sentence(VERDICTS.format(summary["bound"])))
     if any(row["identical"] for row in summary["metrics"].values()):
-        lines.append(f"{SAME_PREDICTIONS[0].upper()}{SAME_PREDICTIONS[1:]}.")
+        lines.append(_sentence(SAME_PREDICTIONS))
     return lines
 
 
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
+
+
 def _values(sides: list[list[Any]]) -> str:
-    """Of a setting: what both sides have."""
+    """The values of a setting on both sides."""
     return " / ".join(" and ".join(map(str, values)) for values in sides)
 
 
 def _over(summary: dict[str, Any], counts: list[int]) -> str:
     drawn = f"the {summary['units']} {summary['drawn']}"
     if max(counts) == 1:
-        return f"{drawn}, and not over seeds, unless several runs of each are given"
+        return f"{drawn}, not over seeds: name several runs of each system for that"
     if min(counts) == 1:
         which = "AB"[counts[0] == 1]
-        return f"the seeds of {which} and {drawn}; the other side has one run, which is taken as it is"
-    pairs = "which are paired" if summary["paired"] else "which are not paired"
-    return f"seeds, {pairs}, and {drawn}"
+        return f"the seeds of {which} and {drawn}, not over seeds of the other system, which has one run"
+    return f"{'paired' if summary['paired'] else 'unpaired'} seeds and {drawn}"
 
 
 def needs_structure(
@@ -420,32 +420,30 @@ def needs_structure(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="The row with trees, e.g. bert-dt. [default: dt; of dialogues transformer-dra]",
+            help="The model with trees, e.g. bert-dt. [default: dt; for dialogues transformer-dra]",
             autocompletion=complete.models,
         ),
     ] = None,
     trees: Annotated[
-        str, typer.Option(help="parser, or gold for the corpus' own: what a perfect parser would bring.")
+        str, typer.Option(help="parser; or gold for the trees of the corpus, as from a perfect parser.")
     ] = "parser",
-    minutes: Annotated[float, typer.Option(min=0.1, metavar="N", help="Time for all of it.")] = 20.0,
-    seeds: Annotated[int, typer.Option(min=2, metavar="N", help="Runs a row.")] = 3,
+    minutes: Annotated[float, typer.Option(min=0.1, metavar="N", help="Total time.")] = 20.0,
+    seeds: Annotated[int, typer.Option(min=2, metavar="N", help="Runs per model.")] = 3,
     bound: Annotated[
         float,
-        typer.Option(
-            min=1e-9, metavar="X", help="The smallest gain that would matter, in units of the metric."
-        ),
+        typer.Option(min=1e-9, metavar="X", help="The smallest gain of interest, in units of the metric."),
     ] = 0.02,
     settings: o.Settings = None,
     output: o.Output = None,
     overwrite: o.Overwrite = False,
     json: o.Json = False,
 ) -> None:
-    """Is a parser worth having for a task? Models that differ in what they are told of structure.
+    """Does a parser help on a task? Compares models that differ in the structure they are given.
 
-    Words in random order, words without positions, a plain Transformer, order alone, a parser's trees, random
-    trees with its labels: a trial says how many examples fit into the time, then all are trained on them.
-    Trees help if they beat the plain model, order alone and the random trees by more than noise. Interrupted,
-    the same command goes on.
+    Models: shuffled words, words without positions, a plain Transformer, word order as a tree, parsed trees,
+    random trees with the parser's labels. A trial run determines how many examples fit into the time; then
+    all models train on them. Trees help if they beat the plain model, word order and random trees by more
+    than noise. After an interruption, the same command continues.
 
     Examples:
         graphdep needs-structure --task labels --train roles.jsonl --test new.jsonl --minutes 20
@@ -453,7 +451,7 @@ def needs_structure(
         graphdep needs-structure --task csv --train reviews.csv --test new.csv --text-columns text
     """
     check_limit("seeds", seeds)
-    say_loading()
+    report_loading()
     options = o.options_given(ctx)
     task = o.task_of(task, options)
     shared = o.gather(task, options, settings)
@@ -479,15 +477,16 @@ def needs_structure(
         print_json(found)
         return
     console = plain_console()
+    floors = {"no skill": found["no_skill"], **found["floors"]}
+    rows = [[f"({about})", f"{score:.4f}", ""] for about, score in floors.items() if score is not None]
     for row in found["rows"]:
-        shown = f"{row['mean']:.4f}"
+        difference = ""
         if row["interval"] is not None:
             low, high = row["interval"]
-            shown += f"  {row['difference']:+.4f} [{low:+.4f}, {high:+.4f}]"
-        console.print(f"{row['name']:<24} {shown}", soft_wrap=True)
-    for about, score in {"no skill": found["no_skill"], **found["floors"]}.items():
-        if score is not None:
-            console.print(f"{f'({about})':<24} {score:.4f}")
+            difference = f"{row['difference']:+.4f} [{low:+.4f}, {high:+.4f}]"
+        rows.append([row["name"], f"{row['mean']:.4f}", difference])
+    header = ["model", found["metric"], "difference [95%]"]
+    console.print(fitting_table(header, rows, title=task, width=console.width))
     for sentence in filter(None, found["sentences"]):
         console.print(sentence, soft_wrap=True)
     console.print(f"verdict: {found['verdict']}; {', '.join(found['files'].values())}", soft_wrap=True)
@@ -498,39 +497,41 @@ def train_parser(
         list[Path],
         typer.Option(
             metavar="DIR",
-            help="A treebank: a folder with *-ud-train.conllu, *-ud-dev.conllu and *-ud-test.conllu. May be "
-            "given several times; the first is developed on.",
+            help="A treebank: a folder with *-ud-train.conllu, *-ud-dev.conllu and *-ud-test.conllu. Repeat "
+            "for several; the dev split of the first one is used.",
         ),
     ],
-    output: Annotated[Path, typer.Option(metavar="DIR", help="Where the models go: --parser bundled:DIR.")],
-    language: Annotated[str, typer.Option(metavar="CODE", help="The language, as stanza names it.")] = "en",
+    output: Annotated[
+        Path, typer.Option(metavar="DIR", help="Folder for the models, used as --parser bundled:DIR.")
+    ],
+    language: Annotated[str, typer.Option(metavar="CODE", help="Language code of stanza.")] = "en",
     name: Annotated[
         str | None,
         typer.Option(
-            metavar="CODE_NAME", help="What the files start with. [default: en_ewt, of others CODE_ud]"
+            metavar="CODE_NAME", help="Prefix of the files. [default: en_ewt, for other languages CODE_ud]"
         ),
     ] = None,
     glove: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="GloVe vectors of 50 dimensions, for tagger and parser."),
+        Path | None, typer.Option(metavar="FILE", help="50-dimensional GloVe vectors for tagger and parser.")
     ] = None,
-    budget_minutes: Annotated[float, typer.Option(min=0.01, metavar="N", help="For all of it.")] = 75,
-    copies: Annotated[int, typer.Option(min=1, metavar="N", help="Training sets tagged with dropout.")] = 5,
+    budget_minutes: Annotated[float, typer.Option(min=0.01, metavar="N", help="Total time.")] = 75,
+    copies: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Copies of the training set, tagged with dropout.")
+    ] = 5,
     limit: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="N", help="Sentences of each split to use, for a try-out."),
+        int | None, typer.Option(min=1, metavar="N", help="Sentences to use of each split, for a trial.")
     ] = None,
     overwrite: o.Overwrite = False,
 ) -> None:
-    """Train a parser from treebanks of Universal Dependencies, on a CPU.
+    """Train a parser on Universal Dependencies treebanks, on a CPU.
 
-    Where the first treebank has no training split, four fifths of its dev split are trained on. Of further
-    treebanks the training split is used, or all there is.
+    If the first treebank has no training split, four fifths of its dev split are used for training. Further
+    treebanks contribute their training splits, or everything if they have none.
 
     Example:
         graphdep train-parser --raw-from UD_German-GSD --language de --output german
     """
-    say_loading()
+    report_loading()
     from graphdep.parsing.training import train_parser as run
 
     run(

@@ -27,7 +27,7 @@ from graphdep.cli.common import (
     print_json,
     read_rows,
     read_text_lines,
-    say_loading,
+    report_loading,
     texts_or_file,
     tree_file,
     write_rows,
@@ -46,20 +46,20 @@ if TYPE_CHECKING:
 
 _TABLES = (".csv", ".tsv", ".jsonl")
 _OTHERS = (".json", ".parquet")
-"""Tables of which JSON lines are made."""
+"""Tables whose predictions are JSON lines."""
 _OBJECTS = (".jsonl", *_OTHERS, ".conllu", ".conll", ".spacy")
 _WITH_ROWS = (*_TABLES, *_OTHERS, ".conllu", ".conll", ".spacy")
 
 
 def predict(
     checkpoint: Annotated[
-        Path, typer.Option(metavar="FILE", help="Folder of a run, its best.ckpt, or what an estimator saved.")
+        Path, typer.Option(metavar="FILE", help="Folder of a run, its best.ckpt, or a saved estimator.")
     ],
     texts: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="TEXT...",
-            help="Texts, of pairs always two; or the name of a file, or - for stdin.",
+            help="Texts (for pairs, two per pair), or a file, or - for stdin.",
             show_default=False,
         ),
     ] = None,
@@ -68,25 +68,25 @@ def predict(
         typer.Option(
             "--input",
             metavar="FILE",
-            help="Of texts and spans .csv or .tsv with a header, or .jsonl, or else a text a line, of pairs "
-            "with a tab between the two, or - for such lines of stdin; of words .jsonl or .conllu. A file of "
-            "trees, as `graphdep parse` reads them, has a text a tree.",
+            help="For texts and spans: .csv or .tsv with a header, .jsonl, or one text per line (pairs "
+            "separated by a tab; - for stdin). For words: .jsonl or .conllu. Or a file of trees, as for "
+            "`graphdep parse`, with one text per tree.",
         ),
     ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="A file of the same kind, of texts without columns .csv, .tsv or .jsonl, of columns of "
-            "words also .jsonl; written whole or not at all. [default: stdout]",
+            help="A file of the same kind; for texts without columns .csv, .tsv or .jsonl, for columns of "
+            "words also .jsonl. Written atomically. [default: stdout]",
         ),
     ] = None,
     text_columns: Annotated[
         str | None,
         typer.Option(
             metavar="NAME[,NAME]",
-            help="The column with the texts, or the two columns of pairs. [default: those of the training, "
-            "or what they are called in GLUE]",
+            help="The column of texts, or the two columns of pairs. [default: the training's columns, or "
+            "those of GLUE]",
         ),
     ] = None,
     parser: o.ModelParser = None,
@@ -95,27 +95,26 @@ def predict(
     max_words: o.MaxWords = MAX_WORDS,
     truncate: o.Truncate = False,
     edges: o.ModelEdges = None,
-    batch_size: Annotated[int, typer.Option(min=1, metavar="N", help="Texts or pairs a batch.")] = 64,
+    batch_size: Annotated[int, typer.Option(min=1, metavar="N", help="Texts or pairs per batch.")] = 64,
     guard_formulas: Annotated[
         bool,
         typer.Option(
             "--guard-formulas",
-            help="Of .csv and .tsv: an apostrophe before what a spreadsheet would take for a formula. Not "
-            "for files that are read again.",
+            help="In .csv and .tsv, put an apostrophe before text that a spreadsheet would read as a "
+            "formula. Not for files that programs read.",
         ),
     ] = False,
     overwrite: o.Overwrite = False,
     json: o.Json = False,
 ) -> None:
-    """Predict the labels or numbers of texts or pairs of texts, or what else a task's examples have.
+    """Predict labels or numbers of texts, pairs, words or spans.
 
-    Every row of a file of texts becomes a row of the output: the same columns, with "prediction" and, for
-    classes, the probability of each one, "probability_NAME" (in JSON one object, "probabilities"). Columns of
-    the input with these names are replaced; stderr says which. If a row is wrong, nothing is written. Cells
-    are written as they are, also those that a spreadsheet takes for formulas, unless --guard-formulas is
-    given.
+    For a file of texts, each output row has the columns of the input row, "prediction" and, for classes, the
+    probability of each class as "probability_NAME" (in JSON one object, "probabilities"). Input columns with
+    these names are replaced, which stderr reports. If a row is invalid, nothing is written. Cells that a
+    spreadsheet would read as formulas are written unchanged, unless --guard-formulas is given.
 
-    What goes in, and where the predictions go: {predicted}.
+    Input and output by task: {predicted}.
 
     Examples:
         graphdep predict --checkpoint runs/.../best.ckpt "A fine film."
@@ -137,7 +136,7 @@ def predict(
     lines = None if whole or trees else texts if source is None else read_text_lines(source)
     if guard_formulas and Path(output or (source if whole else None) or ".csv").suffix.lower() in _OBJECTS:
         raise ValueError("--guard-formulas is for .csv and .tsv")
-    say_loading()
+    report_loading()
     from graphdep.cli.common import guard_table
     from graphdep.parsing.parser import WordLimit
     from graphdep.parsing.resolver import resolve_parser
@@ -150,9 +149,9 @@ def predict(
     given |= {"bad_trees": bad_trees} if bad_trees != "error" else {}
     if whole and given:
         if bad_trees == "skip":
-            raise ValueError("--bad-trees skip is for files of trees: each row has a prediction")
+            raise ValueError("--bad-trees skip is for files of trees: each row of a table gets a prediction")
         if not hasattr(state.config, "bad_trees"):
-            raise ValueError(f"--{next(iter(given)).replace('_', '-')} is for tasks on files of your own")
+            raise ValueError(f"--{next(iter(given)).replace('_', '-')} is for tasks on your own files")
         state = dataclasses.replace(state, config=state.config.replace(**given))
     limit = WordLimit(max_words, truncate)
     if source is None:
@@ -160,7 +159,7 @@ def predict(
     named = Path("TEXT" if source is None else source)
     if trees is not None and trees.format in ("columns", "unknown") and task.reads_columns:
         trees = None
-    reads, said = model_parser(parser, tree_scheme, bad_trees), []
+    reads, notes = model_parser(parser, tree_scheme, bad_trees), []
     own = counts = None
     if trees is not None:
         scheme = trained_setting(state, "tree_scheme") if tree_scheme == "auto" else tree_scheme
@@ -172,7 +171,7 @@ def predict(
             lambda: resolve_parser(parser_to_use(checkpoint, state.config.parser, reads)),
             max_words=None if truncate else max_words,
         )
-        lines, said = [" ".join(sentence.text.split()) for sentence in own], [note]
+        lines, notes = [" ".join(sentence.text.split()) for sentence in own], [note]
     suffix = "" if output is None else output.suffix.lower()
     request = FileRequest(
         named, str(checkpoint), state, reads, text_columns, batch_size, limit, lines, suffix, own
@@ -183,15 +182,15 @@ def predict(
         counts = predicted.taken.counts() if counts is None else counts
         print_json({"checkpoint": str(checkpoint), **predicted.summary, **counts, "output": str(output)})
     console = plain_console(stderr=True)
-    said += [predicted.taken.note()] if predicted.taken.note() else []
-    for note in [*said, *predicted.notes[:-1]]:
+    notes += [predicted.taken.note()] if predicted.taken.note() else []
+    for note in [*notes, *predicted.notes[:-1]]:
         console.print(note, soft_wrap=True)
     where = "" if output is None else f" -> {output}"
     console.print(f"{predicted.notes[-1]}{where}", soft_wrap=True)
 
 
 def _trees(source: str | None) -> Texts | None:
-    """What a file of trees holds; tables are read row by row, with what trees they have."""
+    """The content of a file of trees; :obj:`None` for tables, whose rows may contain trees."""
     tables = (".csv", ".jsonl", ".parquet", ".spacy")
     if source is None or not Path(source).is_file() or Path(source).suffix.lower() in tables:
         return None
@@ -201,22 +200,22 @@ def _trees(source: str | None) -> Texts | None:
     if Path(source).suffix.lower() == ".json":
         first = _first_value(Path(source))
         words_alone = "words" in first and not first.keys() & {*COLUMN_NAMES["head"]}
-        # A word of stanza's has a text for "ner".
+        # In stanza's JSON, "ner" of a word is a text.
         if words_alone or any(not isinstance(first.get(key, ""), str) for key in _OF_SPANS):
             return None
     return tree_file(source)
 
 
-# Keys of rows with marked spans, whatever trees they have (graphdep.datasets.spans.formats).
+# Keys of rows with marked spans (graphdep.datasets.spans.formats).
 _OF_SPANS = ("subj_start", "aspects", "spans", "relations", "ner", "entities")
 
 
 def _first_value(path: Path) -> dict[str, Any]:
-    """The first object of a file of JSON, which may be a list of them; empty for anything else."""
+    """The first object of a JSON file, or of a list in it; empty if there is none."""
     text = path.read_text(encoding="utf-8-sig", errors="replace").lstrip()
     try:
         value, _ = JSONDecoder().raw_decode(text.removeprefix("[").lstrip())
-    except (ValueError, RecursionError):  # its reader says more
+    except (ValueError, RecursionError):  # the error of its own reader says more
         return {}
     return value if isinstance(value, dict) else {}
 
@@ -229,12 +228,12 @@ def _check_files(
     trees: bool,
     overwrite: bool,
 ) -> None:
-    """Finds out before the work what of the files is wrong, as far as their names and first rows tell it."""
+    """Checks the files by their names and first rows, before the model is loaded."""
     kind = None if source is None else Path(source).suffix.lower()
     table = kind in _WITH_ROWS and not trees
     if output is not None:
         same = ".jsonl" if kind in _OTHERS else kind
-        why = "" if kind in _OTHERS or not table else ", as the input does"
+        why = "" if kind in _OTHERS or not table else ", like the input"
         kinds = (".conllu", *_TABLES, *({kind} - {None})) if trees else _TABLES
         check_suffix(output, *([same] if table else kinds), why=why)
         check_output(output, checkpoint, source, overwrite)
@@ -250,9 +249,9 @@ def _check_files(
 
 
 def _pairs(texts: list[str], width: int) -> list[str]:
-    """The texts of each example as a line, those of a pair with a tab between them."""
+    """The texts of each example as a line; a tab separates the texts of a pair."""
     if len(texts) % width:
-        raise ValueError(f"the model reads pairs of texts: give an even number of them (got {len(texts)})")
+        raise ValueError(f"the model reads pairs of texts: give an even number of texts (got {len(texts)})")
     plain = [" ".join(text.split()) for text in texts]
     return ["\t".join(plain[start : start + width]) for start in range(0, len(plain), width)]
 
@@ -271,43 +270,41 @@ def embed(
     checkpoint: Annotated[Path, typer.Option(metavar="FILE", help="Folder of a run, or its best.ckpt.")],
     texts: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="TEXT...", help="Texts, or the name of a file, or - for stdin.", show_default=False
-        ),
+        typer.Argument(metavar="TEXT...", help="Texts, or a file, or - for stdin.", show_default=False),
     ] = None,
     source: Annotated[
         str | None,
         typer.Option(
             "--input",
             metavar="FILE",
-            help="One text a line, or - for stdin; or .csv or .tsv with a header, or .jsonl, with "
-            "--text-columns.",
+            help="One text per line, or - for stdin; or, with --text-columns, .csv or .tsv with a header, or "
+            ".jsonl.",
         ),
     ] = None,
     text_columns: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="The column with the texts, of a file that has columns."),
+        str | None, typer.Option(metavar="NAME", help="The column of texts, in a file with columns.")
     ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE",
-            help="A .npy, .csv or .tsv file, written whole or not at all. [default: CSV on stdout]",
+            metavar="FILE", help="A .npy, .csv or .tsv file, written atomically. [default: CSV on stdout]"
         ),
     ] = None,
     parser: o.ModelParser = None,
     max_words: o.MaxWords = MAX_WORDS,
     truncate: o.Truncate = False,
     edges: o.ModelEdges = None,
-    batch_size: Annotated[int, typer.Option(min=1, metavar="N", help="Texts a batch at most.")] = 64,
+    batch_size: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Maximum number of texts per batch.")
+    ] = 64,
     overwrite: o.Overwrite = False,
     json: o.Json = False,
 ) -> None:
     """Turn texts into vectors with a trained model.
 
-    Text, line or row i of the input becomes row i of the output: an empty line counts, and is a row of
-    zeros. CSV and TSV hold the numbers alone, without a header. A text that the parser fails on gets a chain
-    tree, and the number of such texts is reported.
+    Text, line or row i of the input becomes row i of the output; an empty line becomes a row of zeros. CSV
+    and TSV contain only numbers, without a header. If the parser fails on a text, it gets a chain tree, and
+    the number of such texts is reported.
 
     Examples:
         graphdep embed --checkpoint runs/.../best.ckpt --input texts.txt --output vectors.npy
@@ -344,7 +341,7 @@ def embed(
     if output is not None:
         from graphdep.io.files import atomic_path
 
-        # A file, not its name: to a name like X.NPY NumPy would append .npy.
+        # An open file, since NumPy appends .npy to names like X.NPY.
         with atomic_path(output, typed=True) as temporary, open(temporary, "wb") as file:
             write(file, vectors)
     elif not json:
@@ -361,7 +358,7 @@ def embed(
 
 
 def _read(source: str, text_columns: str | None) -> tuple[list[str], list[str]]:
-    """The texts of a file, and the place of each."""
+    """The texts of a file, and the line or row of each."""
     if not is_table(source):
         check_no_columns(source, text_columns)
         lines = read_text_lines(source)
@@ -371,10 +368,10 @@ def _read(source: str, text_columns: str | None) -> tuple[list[str], list[str]]:
     if text_columns is None:
         names = ", ".join(column_names(Path(source)))
         raise ValueError(
-            f"{source} has columns: say which one holds the texts (--text-columns; it has {names})"
+            f"{source} has columns: name the one with the texts (--text-columns; it has {names})"
         )
     rows = read_text_rows(Path(source), [text_columns])
-    # An empty text is a row of zeros, as an empty line is.
+    # An empty text becomes a row of zeros, as an empty line does.
     texts = [
         value if isinstance(value := row.values[text_columns], str) else row.text(text_columns)
         for row in rows
@@ -383,10 +380,10 @@ def _read(source: str, text_columns: str | None) -> tuple[list[str], list[str]]:
 
 
 def writer(output: Path | None) -> Callable[[Any, np.ndarray], None]:
-    """Writes vectors in the format that the name of the file asks for.
+    """A function that writes vectors in the format given by the suffix of the file.
 
     Raises:
-        ValueError: If the suffix is none of a known format.
+        ValueError: If the suffix is unknown.
     """
     import numpy as np
 
@@ -395,11 +392,11 @@ def writer(output: Path | None) -> Callable[[Any, np.ndarray], None]:
         return lambda file, vectors: np.save(file, vectors, allow_pickle=False)
     check_suffix(output, ".npy", ".csv", ".tsv")
     delimiter = "," if suffix == ".csv" else "\t"
-    # Nine digits give every float32 back.
+    # Nine digits determine a float32.
     return lambda file, vectors: np.savetxt(file, vectors, fmt="%.9g", delimiter=delimiter)
 
 
-_DECODING = "Decoding (default: as in the checkpoint's settings)"
+_DECODING = "Decoding (default: the checkpoint's settings)"
 
 
 def generate(
@@ -411,12 +408,11 @@ def generate(
         typer.Option(
             "--input",
             metavar="FILE",
-            help='JSON lines with {"context": ["...", ...]}, or - for stdin. Without it: a chat.',
+            help='JSON lines with {"context": ["...", ...]}, or - for stdin. Without it, a chat starts.',
         ),
     ] = None,
     output: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="JSON lines, written whole or not at all. [default: stdout]"),
+        Path | None, typer.Option(metavar="FILE", help="JSON lines, written atomically. [default: stdout]")
     ] = None,
     strategy: Annotated[
         str | None, typer.Option(help="greedy, beam or sample.", rich_help_panel=_DECODING)
@@ -425,15 +421,15 @@ def generate(
         int | None, typer.Option(metavar="N", help="Width of the beam.", rich_help_panel=_DECODING)
     ] = None,
     num_return: Annotated[
-        int, typer.Option(metavar="N", help="Responses a context, best first.", rich_help_panel=_DECODING)
+        int, typer.Option(metavar="N", help="Responses per context, best first.", rich_help_panel=_DECODING)
     ] = 1,
     max_length: Annotated[
-        int | None, typer.Option(metavar="N", help="Tokens of a response at most.", rich_help_panel=_DECODING)
+        int | None, typer.Option(metavar="N", help="Maximum tokens of a response.", rich_help_panel=_DECODING)
     ] = None,
     length_penalty: Annotated[
         float | None,
         typer.Option(
-            help="0 prefers short responses, 1 ranks by the mean of a token.", rich_help_panel=_DECODING
+            help="0 favours short responses, 1 ranks by the mean score of tokens.", rich_help_panel=_DECODING
         ),
     ] = None,
     top_k: Annotated[
@@ -443,36 +439,38 @@ def generate(
     top_p: Annotated[
         float | None,
         typer.Option(
-            help="Draw from the fewest tokens of this probability together.", rich_help_panel=_DECODING
+            help="Draw from the smallest set of tokens with this total probability.",
+            rich_help_panel=_DECODING,
         ),
     ] = None,
     temperature: Annotated[
         float | None,
-        typer.Option(help="Below 1 draws what is probable more often.", rich_help_panel=_DECODING),
+        typer.Option(help="Values below 1 draw probable tokens more often.", rich_help_panel=_DECODING),
     ] = None,
     no_repeat_ngram: Annotated[
         int | None,
         typer.Option(
-            metavar="N", help="No N words in a row occur twice in a response.", rich_help_panel=_DECODING
+            metavar="N",
+            help="Do not repeat any N words in a row within a response.",
+            rich_help_panel=_DECODING,
         ),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of draws.", rich_help_panel=_DECODING)] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed for sampling.", rich_help_panel=_DECODING)] = None,
     parser: o.ModelParser = None,
     max_words: o.MaxWords = MAX_WORDS,
     truncate: o.Truncate = False,
     edges: o.ModelEdges = None,
-    batch_size: Annotated[int, typer.Option(min=1, metavar="N", help="Contexts a batch.")] = 64,
+    batch_size: Annotated[int, typer.Option(min=1, metavar="N", help="Contexts per batch.")] = 64,
     overwrite: o.Overwrite = False,
     json: o.Json = False,
 ) -> None:
-    """Respond to dialogues with a trained model: those of a file, or yours in a chat.
+    """Respond to dialogues with a trained model, from a file or in a chat.
 
-    Every line of the input becomes a line of the output: the same object with "response" and, where
-    --num-return is above 1, "responses", in place of those that it may have. If a line is wrong, nothing is
-    written.
+    Each output line is the input object with "response" and, if --num-return is above 1, "responses", which
+    replace existing values. If a line is invalid, nothing is written.
 
-    A chat goes on until /quit or the end of the input; /reset forgets what was said. A line that cannot be
-    answered is passed over.
+    A chat ends with /quit or the end of the input; /reset clears the context. A line that causes an error is
+    ignored.
 
     Examples:
         graphdep generate --checkpoint runs/.../best.ckpt
@@ -499,7 +497,7 @@ def generate(
         "seed": seed,
     }
     given: dict[str, Any] = {name: value for name, value in decoding.items() if value is not None}
-    say_loading()
+    report_loading()
     from graphdep.tasks.dialogues.predict import Responder
 
     given |= {
@@ -524,15 +522,15 @@ def generate(
 
 
 def chat(responder: Responder) -> None:
-    """Answers each line of the input, with what was said before in mind.
+    """Answers each line of the input, given the turns before it.
 
-    A line that cannot be answered is told on stderr and is no turn.
+    A line that causes an error is reported on stderr and not added to the turns.
     """
     if isinstance(sys.stdin, io.TextIOWrapper):
-        sys.stdin.reconfigure(errors="surrogateescape")  # a bad byte would take the lines after it along
+        sys.stdin.reconfigure(errors="surrogateescape")  # else an invalid byte would also end later lines
     terminal = sys.stdin.isatty() and sys.stdout.isatty()
     if terminal:
-        print("/reset forgets what was said, /quit leaves.", file=sys.stderr)
+        print("/reset clears the context, /quit ends the chat.", file=sys.stderr)
     turns: list[str] = []
     try:
         while (text := _ask("> " if terminal else "")) is not None and text != "/quit":
@@ -545,7 +543,7 @@ def chat(responder: Responder) -> None:
 
 
 def _answer(responder: Responder, turns: list[str], text: str) -> list[str]:
-    """Answers a turn; the turns with it and the answer, or without both where there was an error."""
+    """Answers a turn; returns the turns with it and its answer, or without both after an error."""
     from graphdep.io.files import has_half_character
 
     try:
@@ -560,7 +558,7 @@ def _answer(responder: Responder, turns: list[str], text: str) -> list[str]:
 
 
 def _ask(prompt: str) -> str | None:
-    """The next line without the spaces around it; None at the end of the input."""
+    """The next line, stripped; :obj:`None` at the end of the input."""
     try:
         return input(prompt).strip()
     except EOFError:
@@ -570,7 +568,7 @@ def _ask(prompt: str) -> str | None:
 def _check_options(source: str | None, output: Path | None, num_return: int, json: bool) -> None:
     for name, given in (("--output", output is not None), ("--num-return", num_return > 1), ("--json", json)):
         if given and source is None:
-            raise ValueError(f"{name} needs --input: without it, this is a chat")
+            raise ValueError(f"{name} needs --input; without it, a chat starts")
     check_json(json, output, "responses")
 
 
@@ -591,7 +589,7 @@ def _summary(responder: Responder, contexts: int, output: Path | None) -> dict[s
     }
 
 
-_ANSWER = ("ranking", "scores")
+_RANKING = ("ranking", "scores")
 
 
 def rank(
@@ -607,27 +605,26 @@ def rank(
         ),
     ],
     output: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="JSON lines, written whole or not at all. [default: stdout]"),
+        Path | None, typer.Option(metavar="FILE", help="JSON lines, written atomically. [default: stdout]")
     ] = None,
     parser: o.ModelParser = None,
     max_words: o.MaxWords = MAX_WORDS,
     truncate: o.Truncate = False,
     edges: o.ModelEdges = None,
     batch_size: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Pairs of a context and a candidate a batch.")
+        int, typer.Option(min=1, metavar="N", help="Pairs of context and candidate per batch.")
     ] = 64,
     overwrite: o.Overwrite = False,
     json: o.Json = False,
 ) -> None:
-    """Rank the candidates for the next response in a dialogue, with a trained model.
+    """Rank candidate responses to dialogues with a trained model.
 
-    Every line of the input becomes a line of the output: the same object with "ranking", the numbers of the
-    candidates from 0, the best first, and "scores", a probability for each candidate in their own order, in
-    place of those that it may have. If a line is wrong, nothing is written.
+    Each output line is the input object with "ranking", the indices of the candidates, best first, and
+    "scores", the probability of each candidate in input order; existing values are replaced. If a line is
+    invalid, nothing is written.
 
-    Every text is parsed once, whatever the number of its pools. What is longer than the model takes is cut,
-    the context from its left; how many words were cut is reported.
+    Each distinct text is parsed once. Texts that are too long for the model are cut, contexts at the left;
+    the number of cut words is reported.
 
     Examples:
         graphdep rank --checkpoint runs/.../best.ckpt --input pools.jsonl --output ranked.jsonl
@@ -640,7 +637,7 @@ def rank(
 
     limit = WordLimit(max_words, truncate)
     rows = read_rows(source, ("context", "candidates"), limit)
-    say_loading()
+    report_loading()
     from graphdep.tasks.selection.predict import ResponseSelector
 
     options: dict[str, Any] = {
@@ -672,7 +669,7 @@ def rank(
 
 
 def _without(row: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in row.items() if key not in _ANSWER}
+    return {key: value for key, value in row.items() if key not in _RANKING}
 
 
 def submit(
@@ -680,17 +677,17 @@ def submit(
         list[str],
         typer.Option(
             metavar="FILE",
-            help="Folder of a run on cola, sst2, mrpc, stsb, mnli, qnli, rte or qqp, or its best.ckpt; once "
-            "a task, which TASK=FILE may name.",
+            help="Folder of a run on cola, sst2, mrpc, stsb, mnli, qnli, rte or qqp, or its best.ckpt, or "
+            "TASK=FILE; repeat for each task.",
         ),
     ],
-    output: Annotated[Path, typer.Option(metavar="DIR", help="The folder for the files.")],
+    output: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the files.")],
     root: Annotated[
         str | None,
         typer.Option(
             metavar="DIR",
-            help="Folder of GLUE (raw/, processed/, cache/). [default: where each model was trained, if the "
-            "test files are there, or datasets/glue]",
+            help="Folder of GLUE (raw/, processed/, cache/). [default: the root in training if it has the "
+            "test files, else datasets/glue]",
         ),
     ] = None,
     raw_from: o.RawFrom = None,
@@ -700,23 +697,23 @@ def submit(
         bool,
         typer.Option(
             "--fill",
-            help="Fill the files of tasks without a checkpoint with a constant: the leaderboard takes all or "
-            "none.",
+            help="Fill the files of tasks without a checkpoint with a constant, since the leaderboard "
+            "requires all files.",
         ),
     ] = False,
-    batch_size: Annotated[int, typer.Option(min=1, metavar="N", help="Examples a batch.")] = 64,
+    batch_size: Annotated[int, typer.Option(min=1, metavar="N", help="Examples per batch.")] = 64,
     overwrite: o.Overwrite = False,
     json: o.Json = False,
 ) -> None:
-    """Answer GLUE's test sets with trained models, as the files that its leaderboard takes.
+    """Predict GLUE's test sets with trained models, and write the files for its leaderboard.
 
     The folder gets CoLA.tsv, SST-2.tsv, MRPC.tsv, STS-B.tsv, MNLI-m.tsv, MNLI-mm.tsv, AX.tsv, QNLI.tsv,
-    RTE.tsv and QQP.tsv, as far as there are checkpoints for them, WNLI.tsv with a constant, and
-    submission.zip of them all. The leaderboard takes all eleven only; those that are missing are named. A
-    model of MNLI answers three files.
+    RTE.tsv and QQP.tsv, if there are checkpoints for them, WNLI.tsv with a constant, and submission.zip with
+    all of these. The leaderboard requires all eleven files; missing ones are reported. A model trained on
+    MNLI predicts three of them.
 
-    The test files are read below `raw/` of the root, in the layout of GLUE's download. The leaderboard
-    knows an answer by its index, so each row of a test file must have its own number, from 0.
+    The test files are read from `raw/` of the root, in the layout of GLUE's download. The leaderboard
+    identifies an answer by its index, so the rows of a test file must be numbered from 0.
 
     Examples:
         graphdep submit --checkpoint runs/cola_... --checkpoint runs/mnli_... --output submission --fill
@@ -724,7 +721,7 @@ def submit(
         graphdep submit --checkpoint runs/rte_.../best.ckpt --raw-from glue_data --output submission
     """
     given = [_task_and_file(text) for text in checkpoint]
-    say_loading()
+    report_loading()
     from graphdep.tasks.sentences.glue_submission import (
         ARCHIVE,
         FILES,
@@ -741,7 +738,7 @@ def submit(
     if edges is not None:
         from graphdep.transforms.presets import resolve
 
-        resolve(import_edges(edges))  # known from now on, to the checkpoints that name it
+        resolve(import_edges(edges))  # registers the edges for checkpoints that name them
     check_submission(output, overwrite=overwrite)
     checkpoints = tasks_of(given)
     check_checkpoints(checkpoints)
@@ -766,14 +763,12 @@ def submit(
     say.print(f"{len(answers)} files -> {output / ARCHIVE}", soft_wrap=True)
     if missing:
         names = ", ".join(missing)
-        what = (
-            "filled with a constant" if fill else "missing, so that the leaderboard refuses it (see --fill)"
-        )
-        say.print(f"without a checkpoint, and {what}: {names}", soft_wrap=True)
+        what = "filled with a constant" if fill else "missing, so the leaderboard refuses all (see --fill)"
+        say.print(f"without a checkpoint, {what}: {names}", soft_wrap=True)
 
 
 def _task_and_file(text: str) -> tuple[str | None, Path]:
-    """The task, where it is named, without ``glue-``, and the checkpoint."""
+    """The task, if given, without ``glue-``, and the checkpoint."""
     name, equals, path = text.partition("=")
     if not equals or Path(text).exists() or not re.fullmatch(r"\s*[a-z0-9-]+\s*", name):
         return None, find_checkpoint(text)
@@ -785,20 +780,19 @@ def export(
         Path, typer.Option(metavar="FILE", help="Folder of a run of any task, or its best.ckpt.")
     ],
     output: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Gets the files; those of an earlier export are replaced.")
+        Path, typer.Option(metavar="FOLDER", help="Folder for the files; replaces an earlier export.")
     ],
     overwrite: o.Overwrite = False,
     push: Annotated[
-        str | None,
-        typer.Option(metavar="OWNER/NAME", help="Also upload it to the Hugging Face hub, under that name."),
+        str | None, typer.Option(metavar="OWNER/NAME", help="Also upload the model to the Hugging Face Hub.")
     ] = None,
-    private: Annotated[bool, typer.Option(help="With --push: for yourself alone.")] = False,
+    private: Annotated[bool, typer.Option(help="With --push: make the repository private.")] = False,
     edges: o.ModelEdges = None,
     json: o.Json = False,
 ) -> None:
-    """Write a trained model as a folder for others: safetensors, JSON, a model card; no code, no pickle.
+    """Write a trained model to a folder for sharing: safetensors, JSON, a model card; no code, no pickle.
 
-    Every command that takes a checkpoint takes the folder, and so does `graphdep.load` in Python.
+    The folder can be used wherever a checkpoint can, and with `graphdep.load` in Python.
 
     Examples:
         graphdep export --checkpoint runs/... --output model
@@ -807,7 +801,7 @@ def export(
     if private and push is None:
         raise ValueError("--private is for --push")
     checkpoint = find_checkpoint(checkpoint)
-    say_loading()
+    report_loading()
     from graphdep.training.checkpoint import load_task
     from graphdep.training.hub import run_result, write_model_folder
 
@@ -818,9 +812,9 @@ def export(
         from huggingface_hub import HfApi
 
         api = HfApi()
-        print(f"uploads to {push}: {', '.join(files)}", file=sys.stderr)
+        print(f"uploading to {push}: {', '.join(files)}", file=sys.stderr)
         name = api.create_repo(push, private=private, exist_ok=True).repo_id
-        # The folder may have files that are nobody else's.
+        # The folder may have private files of the user.
         address = str(api.upload_folder(repo_id=name, folder_path=output, allow_patterns=files))
     if json:
         print_json({"checkpoint": str(checkpoint), "output": str(output), "pushed": address})

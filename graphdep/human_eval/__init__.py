@@ -1,4 +1,4 @@
-"""Human evaluation of responses: blinded sheets for raters, and the table and agreement of what they say."""
+"""Human evaluation of responses: blinded sheets for raters, scores, and agreement of raters."""
 
 from graphdep.human_eval.sheets import HumanScores, SystemScore, score_sheets, write_sheets
 

@@ -1,21 +1,21 @@
-"""The page to rate in: one file that needs no network and gives the same CSV as the sheets."""
+"""The rating page: one file that needs no network and saves the same CSV as the sheets."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-# What HTML or JavaScript could take for markup or for the end of a line inside a script.
+# Characters that are markup in HTML, or line breaks in JavaScript.
 _ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 
 
 def rating_page(data: dict[str, Any]) -> str:
-    """The HTML page of one evaluation: a rater chooses a number and grades the items in the order of that
-    rater's sheet. Answers stay in the browser's local storage until they are saved as CSV; nothing is sent.
+    """The HTML page of an evaluation: raters choose their number and grade the items in the order of their
+    sheet. Grades stay in the browser's local storage until they are saved as CSV; nothing is sent.
 
     Args:
-        data: ``key``, the digest of the key; ``columns`` of the CSV; ``items``, each with its ``context``,
-            its ``response`` and its first three ``cells`` in the CSV; ``orders`` of the items by rater.
+        data: ``key``, the digest of the key; ``columns`` of the CSV; ``items``, each with ``context``,
+            ``response`` and its first three ``cells`` in the CSV; ``orders`` of the items by rater.
     """
     text = json.dumps(data, ensure_ascii=False).translate(_ESCAPES)
     return _PAGE.replace("DATA_OF_THE_SHEETS", text, 1)
@@ -44,15 +44,15 @@ label { margin-right: 1.4em; }
 <header>
 <label>Rater <select id="rater" autocomplete="off"><option value="0">choose</option></select></label>
 <span id="count"></span>
-<button id="next" type="button" disabled>Next without a grade</button>
+<button id="next" type="button" disabled>Next ungraded</button>
 <button id="save" type="button" disabled>Save as CSV</button>
 <div id="note" role="status"></div>
 </header>
-<p>Each box has the turns of a dialogue and a response to the last one. Grade each response by itself:
-<b>0</b> not fluent; <b>1</b> fluent but irrelevant to the dialogue; <b>2</b> fluent and relevant. Choose your
-rater number first. Your grades stay in this browser: save them at the end, and send the file back.</p>
+<p>Choose your rater number first. Each box shows the turns of a dialogue and a response to the last turn.
+Grade each response independently: <b>0</b> not fluent; <b>1</b> fluent but irrelevant to the dialogue;
+<b>2</b> fluent and relevant. Your grades stay in this browser: save them at the end, and return the file.</p>
 <main id="items"></main>
-<noscript>This page needs JavaScript; the CSV sheets do not.</noscript>
+<noscript>This page needs JavaScript. Without it, use the CSV sheets.</noscript>
 <script type="application/json" id="data">DATA_OF_THE_SHEETS</script>
 <script>
 "use strict";
@@ -69,7 +69,7 @@ function add(parent, tag, text, className) {
 }
 
 function withStorage(use) {
-  const cannot = "This browser does not keep grades: save the CSV before you close the page.";
+  const cannot = "This browser cannot store grades: save the CSV before you close the page.";
   try { return use("graphdep-human-eval-" + data.key + "-" + rater); }
   catch (error) { byId("note").textContent = cannot; }
 }
@@ -112,7 +112,7 @@ function chooseRater() {
 
 function save() {
   const left = items.filter((item) => !(item.cells[0] in grades)).length;
-  if (left && !confirm(left + " responses have no grade yet. Save all the same?")) return;
+  if (left && !confirm(left + " responses have no grade yet. Save anyway?")) return;
   const quote = (cell) => '"' + cell.replace(/"/g, '""') + '"';
   const rows = items.map((item) => [...item.cells, grades[item.cells[0]] || "", String(rater), data.key]);
   const text = "\\ufeff" + [data.columns, ...rows].map((row) => row.map(quote).join(",") + "\\r\\n").join("");

@@ -1,4 +1,4 @@
-"""Blinded sheets of the responses of several systems to the same contexts, and the scores of filled ones."""
+"""Blinded sheets with the responses of several systems to the same contexts, and scores of filled sheets."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ from graphdep.io.files import (
 from graphdep.io.limits import check_between, check_least, check_limit, check_whole
 
 COLUMNS = ("item", "context", "response", "grade", "rater", "key")
-_Reply = tuple[list[str], str]  # the turns before it, and the response
+_Reply = tuple[list[str], str]  # turns of the context, and response
 
 
 @dataclass(frozen=True)
 class SystemScore:
-    """The grades of a system, those of all raters together.
+    """The grades of a system, over all raters.
 
     Args:
-        system: Its name.
-        n: Grades.
+        system: Name of the system.
+        n: Number of grades.
         share_2, share_1, share_0: Shares of the grades 2 (fluent and relevant), 1 (fluent but irrelevant)
             and 0 (not fluent).
         mean: Mean grade.
@@ -62,15 +62,15 @@ class SystemScore:
 
 @dataclass(frozen=True)
 class HumanScores:
-    """What raters said about all systems.
+    """The grades of all systems, and the agreement of the raters.
 
     Args:
-        systems: Their scores, in the order of the key.
-        kappa: Fleiss' kappa; :obj:`None` with one rater, without an item that all graded, or if all those
-            grades are the same one.
-        kappa_items: Items that all raters graded.
-        raters: Their numbers, in the order of the files.
-        missing: Items without a grade, by the name of the file.
+        systems: Scores of the systems, in the order of the key.
+        kappa: Fleiss' kappa over the items that all raters graded; :obj:`None` if there are none, only one
+            rater, or only one grade.
+        kappa_items: Number of items that all raters graded.
+        raters: Numbers of the raters, in the order of the files.
+        missing: Number of items without a grade, by file.
 
     Example:
         >>> from pathlib import Path
@@ -98,32 +98,32 @@ def write_sheets(
     raters: int = 3,
     overwrite: bool = False,
 ) -> list[Path]:
-    """Writes what raters need to grade the responses of systems without knowing whose they are.
+    """Writes files for raters to grade responses without knowing the systems.
 
     As in "Incorporate Directed Dependency Relation Graph into Transformer Block for Multi-turn Dialogue
     Generation" (Table 2), every rater grades the responses of all systems to some random contexts: 2 is
     fluent and relevant, 1 fluent but irrelevant, 0 not fluent. Equal responses of two systems are two items.
 
-    - ``raters/rater1.csv`` and so on: a sheet a rater, with the same items in an order of its own. An
-      apostrophe stands before what a spreadsheet would take for a formula.
-    - ``raters/rate.html``: a page for all raters instead of a spreadsheet; it makes the same files.
-    - ``key.json``: whose response each item is, not for raters. Its digest stands in the sheets.
+    - ``raters/rater1.csv`` and so on: a sheet for each rater, with the same items in different orders. An
+      apostrophe precedes text that a spreadsheet would read as a formula.
+    - ``raters/rate.html``: a page for all raters, as an alternative to spreadsheets; it saves the same files.
+    - ``key.json``: the system of each item, not for raters. The sheets contain its digest.
 
     Args:
         systems: Files by the name of the system: JSON lines ``{"context": ["...", ...], "response": "..."}``,
             all with the same contexts in the same order.
         output: The folder.
-        n: Contexts. (default: :obj:`100`)
-        seed: Seed of contexts and orders. (default: :obj:`0`)
-        raters: Sheets. (default: :obj:`3`)
-        overwrite: Replace sheets that are there, which may be filled in. (default: :obj:`False`)
+        n: Number of contexts. (default: :obj:`100`)
+        seed: Seed for contexts and orders. (default: :obj:`0`)
+        raters: Number of sheets. (default: :obj:`3`)
+        overwrite: Replace existing sheets, even if filled in. (default: :obj:`False`)
 
     Returns:
         The files, the key first.
 
     Raises:
-        ValueError: If a line is damaged, files do not have the same contexts, ``n`` is more than there are,
-            an argument is too small or too large, or a file is there already.
+        ValueError: If a line is invalid, files have different contexts, an argument is out of range, or a
+            file exists.
         OSError: If a file cannot be read or written.
     """
     check_limit("raters", raters)
@@ -139,7 +139,7 @@ def write_sheets(
     page = rating_page({"key": digest, "columns": COLUMNS, "items": shown, "orders": orders})
     texts = {"key.json": json.dumps(key, ensure_ascii=False, indent=1) + "\n", "raters/rate.html": page}
     for rater, order in zip(count, orders):
-        file = io.StringIO("\ufeff")  # by which spreadsheets know UTF-8
+        file = io.StringIO("\ufeff")  # by which spreadsheets recognise UTF-8
         file.seek(1)
         csv.writer(file).writerows([COLUMNS, *([*shown[i]["cells"], "", rater, digest] for i in order)])
         texts[f"raters/rater{rater}.csv"] = file.getvalue()
@@ -164,18 +164,18 @@ def score_sheets(
         \bar P = \frac{1}{N} \sum_i \frac{\sum_j n_{ij}^2 - R}{R (R - 1)}, \quad
         \bar P_e = \sum_j \Big(\frac{1}{N R} \sum_i n_{ij}\Big)^2
 
-    It takes grades for names, without an order, and is over the items that all raters graded.
+    It treats grades as categories without an order, over the items that all raters graded.
 
     Args:
         key: ``key.json`` of the sheets.
-        sheets: Filled sheets, one a rater. CSV with commas, semicolons or tabs, as spreadsheets write it;
-            a number is the same one if it is written differently, as 7 is 007.
-        allow_missing: Go on without the grades that are missing, and count them. (default: :obj:`False`)
+        sheets: Filled sheets, one per rater: CSV with commas, semicolons or tabs, as spreadsheets write it.
+            Numbers may be written differently, e.g. 7 for 007.
+        allow_missing: Allow missing grades, and count them. (default: :obj:`False`)
 
     Raises:
-        ValueError: If a file is damaged, a sheet is of another key, two are of one rater, an item is absent,
-            unknown or there twice, a response is not its item's, a grade is missing or none of 0, 1 and 2,
-            or a system has no grade at all.
+        ValueError: If a file is damaged, a sheet belongs to another key, two sheets to one rater, an item is
+            missing, unknown or duplicate, a response differs from that of its item, a grade is missing or
+            not 0, 1 or 2, or a system has no grades.
         OSError: If a file cannot be read.
     """
     if not sheets:
@@ -186,14 +186,14 @@ def score_sheets(
     for path in [os.fspath(sheet) for sheet in sheets]:
         rater, grades[path] = _read_sheet(path, content, allow_missing)
         if rater in path_of:
-            raise ValueError(f"{path}: the sheet of rater {rater}, as {path_of[rater]} is")
+            raise ValueError(f"{path}: a second sheet of rater {rater}, after {path_of[rater]}")
         path_of[rater] = path
     scores = []
     for system in content["systems"]:
         own = [item for item, entry in content["items"].items() if entry["system"] == system]
         given = [of[item] for of in grades.values() for item in own if item in of]
         if not given:
-            raise ValueError(f"the system {system!r} has no grade at all")
+            raise ValueError(f"the system {system!r} has no grades")
         two, one, zero = (given.count(grade) / len(given) for grade in (2, 1, 0))
         scores.append(SystemScore(system, len(given), two, one, zero, sum(given) / len(given)))
     by_all = set.intersection(*(set(of) for of in grades.values()))
@@ -207,7 +207,7 @@ def score_sheets(
 
 
 def _kappa(grades: list[list[int]]) -> float | None:
-    """Fleiss' kappa of items, each with the grades of all raters."""
+    """Fleiss' kappa, from the grades of all raters for each item."""
     counts = np.array([np.bincount(of_item, minlength=3) for of_item in grades]).reshape(-1, 3)
     raters = counts[:1].sum()
     if raters < 2 or np.count_nonzero(counts.sum(axis=0)) < 2:
@@ -227,7 +227,7 @@ def _draw(replies: dict[str, list[_Reply]], n: int, seed: int) -> list[tuple[str
     width, items = len(str(len(pairs))), []
     for place, (system, i) in enumerate((pairs[j] for j in rng.permutation(len(pairs))), start=1):
         context, response = replies[system][i]
-        # A letter first: spreadsheets make numbers of digits.
+        # Begins with a letter: spreadsheets turn digits into numbers.
         turns, shown = [_one_line(turn) for turn in context], _one_line(response) or "(empty response)"
         items.append((f"r{place:0{width}}", system, i, turns, shown))
     return items
@@ -236,7 +236,7 @@ def _draw(replies: dict[str, list[_Reply]], n: int, seed: int) -> list[tuple[str
 def read_replies(systems: Mapping[str, str | os.PathLike[str]]) -> dict[str, list[_Reply]]:
     """The responses of all systems, in the order of the files."""
     if not systems or not all(name.strip() for name in systems):
-        raise ValueError(f"'systems' must be files by the names of their systems (got {dict(systems)})")
+        raise ValueError(f"'systems' must map names of systems to files (got {dict(systems)})")
     replies = {s: [_reply(path, i, x) for i, x in _lines(path)] for s, path in systems.items()}
     first = next(iter(systems))
     for name, path in systems.items():
@@ -251,8 +251,10 @@ def _reply(path: str | os.PathLike[str], line: int, text: str) -> _Reply:
     row = json_value(text, f"{path}:{line}")
     context, response = (row.get("context"), row.get("response")) if isinstance(row, dict) else (None, None)
     texts: list[Any] = [*context, response] if isinstance(context, list) and context else [None]
-    needed = "'context', a list of at least one string, and 'response', a string"
-    check_line(all(isinstance(turn, str) for turn in texts), f"no object with {needed}", path, line, text)
+    needed = "'context', a non-empty list of strings, and 'response', a string"
+    check_line(
+        all(isinstance(turn, str) for turn in texts), f"must be an object with {needed}", path, line, text
+    )
     return texts[:-1], texts[-1]
 
 
@@ -269,50 +271,50 @@ def _read_key(path: str | os.PathLike[str]) -> dict[str, Any]:
         check_whole("raters", key["raters"])
         entries = [(entry["system"], entry["response"]) for entry in key["items"].values()]
         if not entries or {system for system, _ in entries} != set(key["systems"]):
-            raise ValueError("'systems' must be those of the items")
+            raise ValueError("'systems' differ from those of the items")
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise ValueError(f"{os.fspath(path)}: damaged, or no key of sheets: {error}") from None
+        raise ValueError(f"{os.fspath(path)}: damaged, or not a key of sheets: {error}") from None
     return key
 
 
 def _read_sheet(path: str, key: dict[str, Any], allow_missing: bool) -> tuple[int, dict[str, int]]:
-    """The rater of a sheet, and the grades that there are, by item."""
+    """The rater of a sheet, and its grades by item."""
     digest, numbers = _key_digest(key), [str(rater) for rater in range(1, key["raters"] + 1)]
     grades: dict[str, int] = {}
     lines: dict[str, int] = {}
     for line, (item, _, response, grade, rater, of_key) in _rows(path):
-        check_line(of_key == digest, f"the sheet is not of this key, which is {digest}", path, line, of_key)
+        check_line(of_key == digest, f"the sheet belongs to another key than {digest}", path, line, of_key)
         numbers = [number for number in numbers if _same(rater, number)]
-        check_line(numbers, "the rater must be one, and of the key", path, line, rater)
-        known = f"is in line {lines[item]} already" if item in lines else "is not in the key"
+        check_line(numbers, "the rater must be in the key, and the same in all rows", path, line, rater)
+        known = f"is already in line {lines[item]}" if item in lines else "is not in the key"
         check_line(item in key["items"] and item not in lines, f"the item {known}", path, line, item)
         lines[item] = line
         same = _same(unguard(response), key["items"][item]["response"])
-        check_line(same, f"this is not the response of item {item}", path, line, response)
+        check_line(same, f"the response differs from that of item {item}", path, line, response)
         value = next((value for value in (0, 1, 2) if _same(grade, str(value))), None)
         check_line(value is not None or not grade, "the grade must be 0, 1 or 2", path, line, grade)
-        missing = f"item {item} has no grade (--allow-missing goes on without)"
+        missing = f"item {item} has no grade (--allow-missing allows this)"
         check_line(grade or allow_missing, missing, path, line)
         if value is not None:
             grades[item] = value
     absent = [item for item in key["items"] if item not in lines]
     if absent:
-        raise ValueError(f"{path}: {len(absent)} of the key's items are not there: {', '.join(absent)[:80]}")
+        raise ValueError(f"{path}: missing items of the key ({len(absent)}): {', '.join(absent)[:80]}")
     return int(numbers[0]), grades
 
 
 def _rows(path: str) -> list[tuple[int, list[str]]]:
-    """The rows below the header without blanks around cells, each with the line on which it ends."""
+    """The rows below the header, with stripped cells, and the last line of each."""
     lines = "\n".join(line for _, line in _lines(path)).replace("\r", "\n").split("\n")
     header = lines[0].replace('"', "")
     delimiter = next((d for d in ",;\t" if tuple(header.split(d)) == COLUMNS), None)
     check_line(delimiter, f"the header must be {','.join(COLUMNS)}", path, 1, header)
     reader = csv.reader((f"{line}\n" for line in lines), delimiter=delimiter or ",", strict=True)
     try:
-        with long_fields():  # spreadsheets may leave rows without anything at the end
+        with long_fields():  # spreadsheets may add empty rows at the end
             rows = [(reader.line_num, [cell.strip() for cell in row]) for row in reader if any(row)][1:]
     except csv.Error as error:
-        raise LineError(f"no CSV: {error}", path, reader.line_num) from None
+        raise LineError(f"invalid CSV: {error}", path, reader.line_num) from None
     for line, row in rows:
         count = len(row)
         check_line(count == len(COLUMNS), f"{count} columns instead of {len(COLUMNS)}", path, line, row[0])
@@ -320,7 +322,7 @@ def _rows(path: str) -> list[tuple[int, list[str]]]:
 
 
 def _same(cell: str, text: str) -> bool:
-    """Whether a cell has a text, or the same number: a spreadsheet makes 7 of 007, and 2.0 of 2."""
+    """Whether two cells have the same text or number: spreadsheets turn 007 into 7, and 2 into 2.0."""
     try:
         return cell == text or float(cell) == float(text)
     except ValueError:
@@ -338,6 +340,6 @@ def _one_line(text: str) -> str:
 
 
 def _key_digest(key: dict[str, Any]) -> str:
-    """What the sheets have of a key. It starts with a letter, so that no spreadsheet makes it a number."""
+    """The digest of a key in its sheets. It begins with a letter, so that spreadsheets keep it as text."""
     text = json.dumps(key, ensure_ascii=False, sort_keys=True)
     return "k" + hashlib.sha256(text.encode("utf-8")).hexdigest()[:12]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -32,6 +33,8 @@ class Metric:
         signature: Exact definition and implementation, printed under every table.
         maximize: Whether higher is better. (default: :obj:`True`)
         weighted: :meth:`resampled` for all resamples at once. (default: one by one, which is slow)
+        max_difference: The largest difference of two scores: 1 for a share, 2 for a correlation. (default:
+            none)
 
     Example:
         >>> import numpy as np
@@ -48,6 +51,7 @@ class Metric:
     signature: str
     maximize: bool = True
     weighted: Weighted | None = None
+    max_difference: float = math.inf
 
     def __call__(self, prediction: np.ndarray, target: np.ndarray) -> float:
         """The metric of predictions ``[N]`` and targets ``[N]``.

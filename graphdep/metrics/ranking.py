@@ -341,6 +341,7 @@ def ranking_metric(name: str, ties: str = "mid", *, filter: str = "both", recall
         lambda train, target: _mean(target, target),
         f"{name}|{options}|mean over pools; floor: random scores, exact",
         weighted=_weighted_mean,
+        max_difference=1,
     )
 
 

@@ -98,6 +98,7 @@ ACCURACY = Metric(
     f"accuracy: share of right labels over the split ({SCIKIT_LEARN}); "
     "floor: the most frequent class of the training split",
     weighted=_weighted_accuracy,
+    max_difference=1,
 )
 F1 = Metric(
     "f1",
@@ -106,6 +107,7 @@ F1 = Metric(
     f"F1 of the positive class, label 1, over the split ({SCIKIT_LEARN}), 0 where it is "
     "neither there nor predicted; floor: the most frequent class of the training split",
     weighted=_weighted_f1,
+    max_difference=1,
 )
 MACRO_F1 = Metric(
     "macro_f1",
@@ -115,6 +117,7 @@ MACRO_F1 = Metric(
     f"({SCIKIT_LEARN}), 0 where one is not there or not predicted; floor: the most frequent class of "
     "the training split",
     weighted=_weighted_macro_f1,
+    max_difference=1,
 )
 MCC = Metric(
     "mcc",
@@ -123,6 +126,7 @@ MCC = Metric(
     f"MCC: Matthews correlation coefficient over the split ({SCIKIT_LEARN}), 0 where "
     "predictions or targets have a single label; floor: 0, a constant prediction",
     weighted=_weighted_mcc,
+    max_difference=2,
 )
 
 
@@ -225,6 +229,7 @@ PEARSON = Metric(
     _zero,
     f"Pearson's r over the split ({_SCIPY}), {_CONSTANT}",
     weighted=_weighted_pearson,
+    max_difference=2,
 )
 SPEARMAN = Metric(
     "spearman",
@@ -232,6 +237,7 @@ SPEARMAN = Metric(
     _zero,
     f"Spearman's rho over the split ({_SCIPY}), {_CONSTANT}",
     weighted=_weighted_spearman,
+    max_difference=2,
 )
 
 
@@ -258,6 +264,7 @@ def mean_metric(name: str, first: Metric, second: Metric) -> Metric:
         weighted=lambda prediction, target, weight: np.mean(
             [metric.resampled(prediction, target, weight) for metric in pair], axis=0
         ),
+        max_difference=(first.max_difference + second.max_difference) / 2,
     )
 
 
@@ -331,6 +338,7 @@ def semeval2010_macro_f1(labels: Sequence[str]) -> Metric:
         "(9+1)-way evaluation of semeval2010_task8_scorer-v1.2 (graphdep's own); floor: the most frequent "
         "class of the training split",
         weighted=weighted,
+        max_difference=1,
     )
 
 
@@ -437,6 +445,7 @@ WORD_F1 = Metric(
     None,
     f"f1: micro-averaged F1 of all labels but the negative one, {_WORDS}",
     weighted=_weighted_micro_f1,
+    max_difference=1,
 )
 WORD_MACRO_F1 = Metric(
     "macro_f1",
@@ -444,6 +453,7 @@ WORD_MACRO_F1 = Metric(
     None,
     f"macro_f1: mean F1 of all target or predicted labels but the negative one, {_WORDS}",
     weighted=_weighted_found_macro_f1,
+    max_difference=1,
 )
 EXACT: Metric = replace(
     ACCURACY,

@@ -191,7 +191,8 @@ class Comparison:
         smallest_visible: The smallest true difference that comparisons of this size and spread detect in four
             cases of five (power 80%, two-sided 5%), by the noncentral t distribution: :math:`(t_{.975, \nu} +
             t_{.8, \nu}) \cdot \mathrm{SE}`, plus 5% for :math:`\nu = 2`. For three seeds it is a rough
-            estimate.
+            estimate. :obj:`None` if it exceeds the largest difference that the metric allows: no effect is
+            visible.
         p: Two-sided p-value of no difference, by the same t distribution as the interval.
         standard_error: Standard error of the difference.
         df: Degrees of freedom of its t distribution.
@@ -224,7 +225,7 @@ class Comparison:
     score_b: float
     difference: float
     interval: tuple[float, float]
-    smallest_visible: float
+    smallest_visible: float | None
     p: float
     standard_error: float
     df: float
@@ -278,6 +279,8 @@ class Comparison:
             return "better" if (low > 0) == self.maximize else "worse"
         if bound is not None and self.equivalent(bound):
             return f"no effect larger than {bound:g}"
+        if self.smallest_visible is None:
+            return "undecided (no effect is visible)"
         return f"undecided (smallest visible effect {self.smallest_visible:.3g})"
 
 
@@ -423,13 +426,14 @@ def compare(
     low, high = difference - half, difference + half
     if interval == "percentile" and spread:
         low, high = np.quantile(_multi_bootstrap(drawn_a, drawn_b, paired, rng), [0.025, 0.975])
+    visible = visible_effect(error, df)
     return Comparison(
         metric=metric.name,
         score_a=score_a,
         score_b=score_b,
         difference=difference,
         interval=(float(low), float(high)),
-        smallest_visible=visible_effect(error, df),
+        smallest_visible=None if visible > metric.max_difference else visible,
         p=2 * float(stats.t.sf(abs(difference) / error, df)),
         standard_error=error,
         df=df,

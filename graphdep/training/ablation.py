@@ -42,20 +42,22 @@ class Row:
     """A row of an ablation: the results of its runs, and the errors of those that failed.
 
     Args:
-        name: Its name: the model, and the edges where they are what the rows differ in.
+        name: Its name: the model, and the edges if these differ between rows.
+        label: Its name in the table, without what all rows share.
         model: Name of the model.
-        about: What it is.
+        about: Description of the model.
         results: Results of :func:`graphdep.training.train`, a seed each.
         errors: Errors by seed.
     """
 
     name: str
+    label: str
     model: str
     about: str
     results: list[dict[str, Any]]
     errors: dict[int, str]
 
-    def summary(self, changed: Mapping[str, Any]) -> dict[str, Any]:
+    def summary(self, settings: Sequence[str]) -> dict[str, Any]:
         """The row as plain values; each metric as mean, sample standard deviation (:obj:`None` for one run)
         and values.
         """
@@ -63,9 +65,9 @@ class Row:
         metrics = {name: mean_and_std([result["metrics"][name] for result in self.results]) for name in names}
         summary: dict[str, Any] = {
             "name": self.name,
+            "label": self.label,
             "model": self.model,
-            "label": " ".join([self.name, *(f"{key}={value}" for key, value in changed.items())]),
-            "about": self.about + (", except for what its name adds" if changed else ""),
+            "about": self.about + (f", with {', '.join(settings)}" if settings else ""),
             "n": len(self.results),
             "seeds": [result["seed"] for result in self.results],
             "metrics": metrics,
@@ -237,7 +239,7 @@ def ablate(
     # All rows have the given encoder, which the notes name.
     named = any(config[0].pretrained for config in configs.values())
     names = {*own.with_mark("defines")} - ({"encoder"} if named else set())
-    changed = {name: value for name, value in given.items() if name in names}
+    changed = [f"{name}={value}" for name, value in given.items() if name in names]
     splits = data[keys[0]]
     comparable = {key for key in keys if family_of(task).task_class.comparable(data[key], data[reference])}
     described = splits.describe()
@@ -246,8 +248,11 @@ def ablate(
     papers = [] if ours else _papers_beside(task, given, described["examples"])
     return {
         "task": task,
-        "title": ", ".join(filter(None, [spec.title, configs[reference][0].about_data])),
+        "title": ", ".join(
+            filter(None, [spec.title, configs[reference][0].about_data, *models[: bool(edges)], *changed])
+        ),
         "command": command,
+        "rows_are": "row" if rows else "edges" if edges else "model",
         "rows": [
             row.summary(changed)
             | {"against": row.against(base, spec.metrics[0], bound) if key in comparable else None}
@@ -292,11 +297,12 @@ def _row(config: TrainConfig, *, by_edges: bool) -> Row:
     """A row without results yet."""
     preset = resolve_model(config.model, config.models)
     if not by_edges:
-        return Row(config.model, config.model, preset.summary, [], {})
+        return Row(config.model, config.model, config.model, preset.summary, [], {})
     about = preset.summary
     if config.edges != preset.edges:
         about += f", but on edges {config.own_edges().get('edges', config.edges)}"
-    return Row(f"{config.model} edges={config.edges}", config.model, about, [], {})
+    edges = str(config.edges)
+    return Row(f"{config.model} edges={edges}", edges, config.model, about, [], {})
 
 
 def _own_row(name: str, config: TrainConfig, settings: Mapping[str, Any]) -> Row:
@@ -304,7 +310,7 @@ def _own_row(name: str, config: TrainConfig, settings: Mapping[str, Any]) -> Row
     about = resolve_model(config.model, config.models).summary
     said = ", ".join(f"{key}={value}" for key, value in settings.items() if key != "model")
     about = about if name == config.model else f"{config.model}: {about}"
-    return Row(name, config.model, about + (f", with {said}" if said else ""), [], {})
+    return Row(name, name, config.model, about + (f", with {said}" if said else ""), [], {})
 
 
 def _check_rows(rows: Mapping[str, Mapping[str, Any]], models: Sequence[str], edges: Sequence[str]) -> None:

@@ -155,7 +155,8 @@ def _power(seeds: int, tested: int, metric: Metric) -> str:
     if not metric.maximize:  # errors and perplexities are not shares
         return said
     effect = visible_effect(math.sqrt(_DISAGREE / tested), 2 * (seeds - 1))
-    return f"{said}: a gain below about {effect:.2g} can hardly be seen"
+    below = f" below about {effect:.2g}" if effect < metric.max_difference else ""
+    return f"{said}: a gain{below} can hardly be seen"
 
 
 def _val_every(epochs: int) -> int:
@@ -306,13 +307,14 @@ def needs_structure(
     compared = {"plain": over_plain, "chain": over_chain, "random": over_random}
     found = _verdict(compared, bound, metric, doubts, whole=part is None)
     told = {name: found.pop(name) for name in ("over", "excluded")}
+    effect = found["smallest_visible_effect"]
     used, of_examples = _used(plan, minutes, given)
     found |= {
         "task": task,
         "sentences": [
             *_sentences(by_name, rows, compared, trees),
-            f"{of_examples} The smallest effect that could have been seen is "
-            f"{found['smallest_visible_effect']:.3g} (more --seeds, or more test examples).",
+            f"{of_examples} The smallest effect that could have been seen: "
+            f"{'none' if effect is None else format(effect, '.3g')} (more --seeds, or more test examples).",
             _worth(found, bound, doubts, part=part, more=more, **told),
         ],
         "rows": [_row(row, f"test_{metric.name}") for row in summary["rows"]],
@@ -519,9 +521,11 @@ def _worth(
         return undecided + (
             f"{gain} is excluded with {part}, but perhaps not with all examples (more --{more})."
         )
+    effect = found["smallest_visible_effect"]
+    below = "" if effect is None else f" below {effect:.3g}"
     return undecided + (
-        f"a gain below {found['smallest_visible_effect']:.3g} could not have been seen with "
-        f"{part or 'these examples'} and these seeds (more --seeds, or more test examples)."
+        f"a gain{below} could not have been seen with {part or 'these examples'} and these seeds (more "
+        "--seeds, or more test examples)."
     )
 
 

@@ -7,18 +7,17 @@ import glob
 import io
 import json
 import os
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.box import SIMPLE
 from rich.table import Table
 
+from graphdep.io.console import fitting_table
 from graphdep.io.files import atomic_path, check_replaced
-from graphdep.io.limits import check_choice
+from graphdep.io.limits import check_choice, plural
 from graphdep.metrics.metric import Metric
 from graphdep.metrics.scores import ACCURACY, F1
 from graphdep.metrics.significance import SAME_PREDICTIONS, check_bound, compare
@@ -36,6 +35,14 @@ from graphdep.visualization.plots import plot_ablation
 
 Cells = list[list[str]]
 DIFFERENCE, VISIBLE, VERDICT = "difference [95%]", "smallest visible", "verdict"
+SMALLEST_VISIBLE = (
+    "smallest visible: the smallest true difference that 4 of 5 such comparisons would find; none: not even "
+    "the largest possible one"
+)
+VERDICTS = (
+    "verdict: better or worse if the 95% interval excludes 0, no effect larger than {0:g} if the 90% "
+    "interval is within ±{0:g}, else undecided"
+)
 # Further columns of a comparison in the CSV.
 _COMPARED = ("smallest_visible", "p", "p_bootstrap", "p_randomisation", "p_seeds")
 ENCODER_ROW, PAPER = "(encoder, not trained)", "paper: "
@@ -112,7 +119,7 @@ def write_report(summary: dict[str, Any], folder: Path, *, overwrite: bool = Fal
 def table_cells(summary: dict[str, Any]) -> tuple[list[str], Cells]:
     """Header and rows; scores are mean ± standard deviation, fractions as in the JSON."""
     columns, figures = _columns(summary), _figures(summary)
-    header = ["model", *_scored(summary, columns, _between(summary), lambda name: PAPER + name)]
+    header = [summary["rows_are"], *_scored(summary, columns, _between(summary), lambda name: PAPER + name)]
     header += ["runs", "parameters", "epochs", "s/epoch"]
     floors = _floors(summary) or {"no skill": {}}
     rows: Cells = [
@@ -189,26 +196,23 @@ def markdown(summary: dict[str, Any]) -> str:
     return "\n".join([f"# {summary['title']}{_on(summary)}", "", *lines, "", *notes(summary), ""])
 
 
-def rich_table(summary: dict[str, Any]) -> Table:
-    """The table for a terminal of 80 columns: its main metric alone. No number is cut; names and
-    verdicts go on in the next line.
-    """
+def rich_table(summary: dict[str, Any], width: int = 80) -> Table:
+    """The main metric's part of the table, for a terminal of this many columns."""
     header, rows = table_cells(summary)
-    table = Table(title=f"{summary['title']}{_on(summary)}: mean ± std", box=SIMPLE)
     hidden = {"parameters", "epochs", "s/epoch", *_columns(summary)[1:]}
     papers = [name for name in header if name.startswith(PAPER)]
     hidden = (hidden | {*papers[1:]}) - {name.removeprefix(PAPER) for name in papers[:1]}
     shown = [place for place, name in enumerate(header) if name not in hidden]
-    under = len(shown) > 5  # with a verdict or a paper, what goes with a number stands under it
-    for place in shown:
-        name, words = header[place].replace("_", " "), header[place] in (header[0], VERDICT)
-        name = name if name == DIFFERENCE and not under else name.replace(" ", "\n")
-        table.add_column(name, justify="left" if words else "right", no_wrap=not words, overflow="fold")
-    for cells in rows:
-        table.add_row(
-            *(re.sub(r" (?=\[|±)", "\n", cells[place]) if under else cells[place] for place in shown)
-        )
-    return table
+    verdict = header.index(VERDICT) if VERDICT in header else None
+    return fitting_table(
+        [header[place] for place in shown],
+        # The effect that an undecided row could have shown has its own column.
+        [[row[p].partition(" (")[0] if p == verdict else row[p] for p in shown] for row in rows],
+        title=f"{summary['title']}{_on(summary)}: mean ± std",
+        width=width,
+        drop=("runs", *papers, *_columns(summary)[1:], VISIBLE, VERDICT, DIFFERENCE),
+        words=(VERDICT,),
+    )
 
 
 def notes(summary: dict[str, Any]) -> list[str]:
@@ -219,8 +223,8 @@ def notes(summary: dict[str, Any]) -> list[str]:
     lines += [f"- {line}" for line in legend(summary["signature"])]
     if summary["compared"] != "test":
         lines.append(
-            "- no test split: the scores are of the validation split, on which each run's best epoch was "
-            "chosen, so that they are too good"
+            "- no test split: scores are of the validation split, which also chose each run's best epoch: "
+            "they are too good"
         )
     against = [row["against"] for row in summary["rows"] if row["against"] is not None]
     if against:
@@ -228,7 +232,7 @@ def notes(summary: dict[str, Any]) -> list[str]:
     capped = sum(row["capped"] for row in summary["rows"])
     if capped:
         runs = sum(row["n"] for row in summary["rows"])
-        lines.append(f"- {capped} of {runs} runs were best in the last epoch they could have")
+        lines.append(f"- {capped} of {runs} runs were best in their last epoch: more epochs may help")
     lines += _below_floor(summary)
     lines += _floor_notes(summary)
     lines += _data_notes(summary)
@@ -240,7 +244,7 @@ def notes(summary: dict[str, Any]) -> list[str]:
     if counts and max(counts) > 1.05 * min(counts):
         lines.append(f"- parameters: {min(counts):,.0f} to {max(counts):,.0f}")
     for row in summary["rows"]:
-        lines += [f"- FAILED {row['name']} seed {seed}: {error}" for seed, error in row["failed"].items()]
+        lines += [f"- FAILED {row['label']} seed {seed}: {error}" for seed, error in row["failed"].items()]
     return [*lines, *([f"- command: `{summary['command']}`"] if summary["command"] else [])]
 
 
@@ -264,19 +268,16 @@ def _comparison_notes(summary: dict[str, Any], against: list[dict[str, Any]]) ->
     drawn = family.groups if grouped else family.compared(summary["task"])
     seeds = any("seeds" in found["over"] for found in against)
     over = f"over {'seeds and ' if seeds else ''}the {first['units']} {drawn}"
-    rows = "1 row is" if len(against) == 1 else f"{len(against)} rows are"
-    alone = "" if seeds else ", and not over seeds, of which each row has one"
+    alone = "" if seeds else ", not over seeds: each row has one run"
+    (label,) = (row["label"] for row in summary["rows"] if row["name"] == first["row"])
     lines = [
-        f"- difference: to the row {first['row']} ({first['metric']}), by the seeds that the two rows share, "
-        f"with a 95% interval {over}{alone} (multi-bootstrap with {first['samples']} resamples, t interval). "
-        "Smallest visible: the smallest true difference that comparisons of this size see in four cases of "
-        f"five. {rows} compared, without correction; p values are in table.csv"
+        f"- difference: {first['metric']} minus that of {label}, on the seeds of both, with a 95% interval "
+        f"{over}{alone} (multi-bootstrap, {first['samples']} resamples, t interval)",
+        f"- {SMALLEST_VISIBLE}",
+        f"- {plural(len(against), 'comparison')}, not corrected for their number; p values are in table.csv",
     ]
     if (bound := summary.get("bound")) is not None:
-        lines.append(
-            "- verdict: better or worse where the interval leaves out 0, else no effect larger than "
-            f"{bound:g} where the 90% interval is inside of it"
-        )
+        lines.append(f"- {VERDICTS.format(bound)}")
     if any(found["identical"] for found in against):
         lines.append(f"- {SAME_PREDICTIONS}")
     return lines
@@ -288,9 +289,9 @@ def _below_floor(summary: dict[str, Any]) -> list[str]:
     for row in summary["rows"]:
         means = {name: spread["mean"] for name, spread in row["metrics"].items()}
         if said := below_floor(summary["task"], means, row["floor"] or summary["floor"]):
-            lines.append(f"- WARNING {row['name']}: {said}")
+            lines.append(f"- WARNING {row['label']}: {said}")
         if said := untrained(summary["task"], means, row["floor_frozen"]):
-            lines.append(f"- UNTRAINED {row['name']}: {said}; nothing follows from its difference to others")
+            lines.append(f"- UNTRAINED {row['label']}: {said}; its differences mean nothing")
     return lines
 
 
@@ -304,7 +305,7 @@ def _floor_notes(summary: dict[str, Any]) -> list[str]:
         known = next((names for other, names in kinds if other == floor), None)
         if known is None:
             kinds.append((floor, known := []))
-        known.append(row["name"])
+        known.append(row["label"])
     lines, shown = [], _floors(summary)
     for floor, names in kinds[1:]:
         for about, scores in family_of(summary["task"]).split_floors(floor).items():
@@ -324,7 +325,7 @@ def _data_notes(summary: dict[str, Any]) -> list[str]:
         known = next((names for data, names in kinds if data == row["data"]), None)
         if known is None:
             kinds.append((row["data"], known := []))
-        known.append(row["name"])
+        known.append(row["label"])
     lines = []
     for data, names in kinds:
         whose = f"data of {', '.join(names)}" if len(kinds) > 1 else "data"
@@ -392,13 +393,15 @@ def _difference(against: dict[str, Any], digits: int = 4) -> str:
     return "{} [{}, {}]".format(*(f"{number:+.{digits}f}" for number in numbers))
 
 
-def _visible(against: dict[str, Any]) -> str:
-    return f"{against['smallest_visible']:.4f}" if against else ""
+def visible_text(compared: dict[str, Any]) -> str:
+    """The smallest visible effect of a comparison."""
+    effect = compared.get("smallest_visible", "")
+    return "none" if effect is None else effect and f"{effect:.4f}"
 
 
 _AGAINST: dict[str, Callable[[dict[str, Any]], str]] = {
     DIFFERENCE: _difference,
-    VISIBLE: _visible,
+    VISIBLE: visible_text,
     VERDICT: lambda against: against.get("verdict", ""),
 }
 

@@ -1,4 +1,4 @@
-"""Pictures: trees and edges as SVG and matplotlib figures, pages to explore, attention of trained models."""
+"""Visualization: trees and edges as SVG and matplotlib figures, explorer pages, attention of models."""
 
 from typing import TYPE_CHECKING
 

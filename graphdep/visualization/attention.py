@@ -1,4 +1,4 @@
-"""What a trained model attends to, as pictures and pages."""
+"""Attention of trained models, as pictures and explorer pages."""
 
 from __future__ import annotations
 
@@ -65,26 +65,24 @@ def attention_map(
     return_gate: bool = False,
     edges: str | BaseTransform | None = None,
 ) -> AttentionMap:
-    """What the words of an example attend to in a trained model: the layers of its encoder over words, those
-    of SIA behind them.
+    """The attention between the words of an example in a trained model: the layers of its encoder over words,
+    followed by those of SIA.
 
     Args:
-        checkpoint: ``best.ckpt`` of a run of any task.
-        texts: The example: a text; two where the model was trained on pairs; of dialogues the turns of a
-            context; of response selection and post-training the turns of a context, and then the response.
+        checkpoint: ``best.ckpt`` of a run on any task.
+        texts: The example: a text; two texts for a model of pairs; the turns of a context for a dialogue
+            model; the turns and the response for response selection and post-training.
         parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser; :obj:`None` for the
-            checkpoint's if that is ``"bundled"``. (default: :obj:`None`)
-        return_gate: Also read how far the model's gate lets relations into the scores:
-            :attr:`AttentionMap.gates`. (default: :obj:`False`)
-        edges: The edges that the model was trained with, where their name is not known here. (default:
-            :obj:`None`)
+            checkpoint's parser if that is ``"bundled"``. (default: :obj:`None`)
+        return_gate: Also return the gates of relation scores, in :attr:`AttentionMap.gates`. (default:
+            :obj:`False`)
+        edges: The edges that the model was trained with, if they are not registered. (default: :obj:`None`)
 
     Raises:
         FileNotFoundError: If there is no such checkpoint.
-        TypeError: If something is no text.
-        ValueError: If the file is no checkpoint, its model has no attention between words, or no gate where
-            that is asked for, the texts are not as many as it takes or too long for it, or the parser has to
-            be given.
+        TypeError: If an element of :obj:`texts` is not a text.
+        ValueError: If the file is no checkpoint, its model has no attention between words or no gate, the
+            number of texts is wrong, they are too long, or the parser must be given.
 
     Example:
         >>> from graphdep import attention_map
@@ -102,7 +100,7 @@ def attention_map(
 
 
 def parser_for(config: TrainConfig, name: str | Parser) -> Parser:
-    """The parser that gives what the edges of a run read."""
+    """The parser, with the options that the edges of a run need."""
     return resolve_parser(name, **config.parser_options())
 
 
@@ -114,28 +112,30 @@ def attention_of(
     *,
     return_gate: bool = False,
 ) -> AttentionMap:
-    """As :func:`attention_map`, of a model that is loaded."""
+    """:func:`attention_map` of a loaded model."""
     data, trees = example_of(task, state, texts, parser)
     batch: Data = task.edges(Batch.from_data_list([data]).to(task.device))
     layers = named_layers(task, state.config.model, batch)
     nodes = WordNodes.of(batch, [tree.form for tree in trees], state.relations)
     gates = _gates_over_words(task, batch) if return_gate else []
     if return_gate and not any(gates):
-        raise ValueError(f"{state.config.model!r} has no gate of relations")
+        raise ValueError(f"{state.config.model!r} has no gate of relation scores")
     return AttentionMap.of(nodes.names, nodes.special, nodes.entry, layers, gates)
 
 
 def example_of(
     task: LearningTask, state: RunState, texts: str | Sequence[Input | SpanExample], parser: Parser
 ) -> tuple[Data, list[Sentence]]:
-    """The example that a model reads, without edges, and its trees."""
+    """The input of a model without edges, and its trees."""
     config = state.config
     texts = [texts] if isinstance(texts, str) else texts
     check_list("texts", texts)
     for number, text in enumerate(texts):
         if isinstance(text, SpanExample) and not task.reads_spans:
-            raise ValueError(f"'texts[{number}]' has marked spans, which {config.task!r} does not read")
-        if not isinstance(text, tuple | Sentence | SpanExample):  # that are read already
+            raise ValueError(
+                f"'texts[{number}]' has marked spans, which models of {config.task!r} do not read"
+            )
+        if not isinstance(text, tuple | Sentence | SpanExample):  # not parsed yet
             check_text(f"texts[{number}]", text, "text")
     data, trees = task.example(config, state.vocab, state.relations, cast(list[str], [*texts]), parser)
     check_page_words(sum(map(len, trees)), MAX_PAGE_WORDS)
@@ -144,17 +144,17 @@ def example_of(
     check_scheme("the model", state, labels_of(state, trees), parsed=parsed)
     cut = int(data.cut_words.sum()) if "cut_words" in data else 0
     if cut:
-        raise ValueError(f"'texts' are too long for the model, which would not read {cut} of their words")
+        raise ValueError(f"'texts' are too long for the model by {cut} words")
     return data, trees
 
 
 def named_layers(task: LearningTask, model: str, batch: Data) -> list[tuple[str, Tensor, Tensor]]:
-    """Name, pairs and weights of each layer over the words of an example with edges."""
+    """Name, pairs and weights of each attention layer over the words of an example with edges."""
     return _named(_layers_over_words(task, model, batch))
 
 
 def _gates_over_words(task: LearningTask, batch: Data) -> list[GateValues | None]:
-    """The gates of each of the layers over words."""
+    """The gates of each layer over words."""
     known = _known_layers(task)[1]
     encoder: Any = task.model.encoder
     return [values for layer, values in gate_layers(encoder, batch) if layer in known]
@@ -170,17 +170,17 @@ def _known_layers(task: LearningTask) -> tuple[list[TextEncoder], set[nn.Module]
 
 
 def _layers_over_words(task: LearningTask, name: str, data: Data) -> list[Layer]:
-    """The layers of the encoder whose nodes are those of the data."""
+    """The layers of the encoder over words, with their weights."""
     encoder: Any = task.model.encoder
     over_words, known = _known_layers(task)
-    why = "has no attention between words in its encoder: there is nothing to show" if not known else ""
+    why = "has no attention between words in its encoder" if not known else ""
     if any(isinstance(module, TreeTransformer) for module in over_words):
         why = (
-            "attends within families of a tree, level by level, where a word is there as a governor and once "
-            "more as a dependent: two words have no one weight to show"
+            "attends within families of the tree, where each word occurs as governor and as dependent: two "
+            "words have no single weight"
         )
     elif any(isinstance(module, FrozenEncoder) for module in over_words):
-        why = "has trained no attention: its encoder reads each text as it was loaded"
+        why = "has no trained attention: its encoder is frozen"
     if why:
         raise ValueError(f"{name!r} {why}")
     return [(layer, weights) for layer, weights in attention_layers(encoder, data) if layer in known]
@@ -189,7 +189,7 @@ def _layers_over_words(task: LearningTask, name: str, data: Data) -> list[Layer]
 def _gate_maps(
     layers: Sequence[tuple[str, Tensor, Tensor]], gates: Sequence[GateValues | None]
 ) -> list[tuple[str, Tensor, Tensor]]:
-    """Name, pairs and numbers of the gates of each layer that has some, and of their scores."""
+    """Name, pairs and values of the gates and scores of each layer with gates."""
     return [
         (f"{what} of {name}", values.edge_index[:, values.gated], getattr(values, key)[values.gated])
         for (name, *_), values in zip(layers, gates)
@@ -199,7 +199,7 @@ def _gate_maps(
 
 
 def _named(layers: Sequence[Layer]) -> list[tuple[str, Tensor, Tensor]]:
-    """Layers with names; those of SIA have numbers of their own."""
+    """Layers with names; SIA's are numbered separately."""
     named, count = [], {"layer": 0, "SIA": 0}
     for layer, (pairs, alpha) in layers:
         kind = "SIA" if isinstance(layer, SIAConv) else "layer"
@@ -214,29 +214,28 @@ _EPOCHS = 100
 def edge_masks(
     model: nn.Module, data: Data, names: Iterable[str], rows: Tensor | None = None
 ) -> dict[str, Tensor]:
-    r"""How much the answer to an example depends on each edge, in all layers that send along it.
+    r"""The importance of each edge for a model's answer, over all layers that use the edge.
 
-    ``"gradient"`` is the gradient of the logarithm of the answer's odds, or of a number that the model gives,
-    with respect to a factor :math:`m_e = 1` on all that is sent along an edge: to the first order, what is
-    lost without the edge, as `"Are Sixteen Heads Really Better than One?"
-    <https://arxiv.org/abs/1905.10650>`_ (section 4.1) asks it of heads. Of odds, because near a probability
-    of 1 its own gradient is none.
+    ``"gradient"`` is the gradient of the log odds of the predicted class, or of a predicted number, with
+    respect to a factor :math:`m_e = 1` on all messages along the edge: to first order, the change without the
+    edge, as `"Are Sixteen Heads Really Better than One?" <https://arxiv.org/abs/1905.10650>`_ (section 4.1)
+    does for heads. The log odds are used because the gradient of a probability near 1 vanishes.
 
     .. math::
         g_e = \left| \frac{\partial}{\partial m_e} \log \frac{p(\hat{y})}{1 - p(\hat{y})} \right|_{m = 1}
 
-    ``"gnnexplainer"`` is :class:`torch_geometric.explain.GNNExplainer`, which learns a mask in 100 steps,
-    from the same random start each time.
+    ``"gnnexplainer"`` is :class:`torch_geometric.explain.GNNExplainer`, which learns a mask in 100 steps with
+    a fixed seed.
 
     Args:
-        model: Such as :class:`~graphdep.nn.explain.ExplainableModel` takes, in evaluation mode.
-        data: One example, with its edges written out.
-        names: What is asked for.
-        rows: Of a model that labels words, the nodes whose labels are the answer. (default: all)
+        model: A model for :class:`~graphdep.nn.explain.ExplainableModel`, in evaluation mode.
+        data: One example with an ``edge_index``.
+        names: ``"gradient"``, ``"gnnexplainer"`` or both.
+        rows: For models that label words, the nodes whose labels are explained. (default: all)
 
     Shapes:
         - rows: :math:`(R)`
-        - output: :math:`(|\mathcal{E}|)` each, from 0 on
+        - output: :math:`(|\mathcal{E}|)` each, at least 0
 
     Raises:
         ValueError: If a name is unknown, or the model cannot be explained.
@@ -275,7 +274,7 @@ def _gradient(model: ExplainableModel, edge_index: Tensor, rows: Tensor | None) 
 
 
 def _log_odds(logits: Tensor) -> Tensor:
-    """Of the best class of each row."""
+    """The log odds of the predicted class of each row."""
     best = logits.argmax(dim=-1, keepdim=True)
     others = logits.scatter(-1, best, float("-inf"))
     return logits.gather(-1, best).squeeze(-1) - others.logsumexp(dim=-1)
@@ -310,7 +309,7 @@ EXPLAINERS: dict[str, Callable[[ExplainableModel, Tensor, Tensor | None], Tensor
     "gradient": _gradient,
     "gnnexplainer": _gnn_explainer,
 }
-"""What can be asked for."""
+"""Explainers by name."""
 
 
 Model = tuple[LearningTask, RunState]
@@ -330,32 +329,31 @@ def explore(
     parser: str | Parser | None = None,
     title: str = "",
 ) -> Explorer:
-    """A page of what a trained model does with an example: its tree and edges, the attention of all layers
-    and heads, what flows through them, and what it says.
+    """A page for the browser that shows how a trained model processes an example: tree and edges, attention
+    of all layers and heads, attention rollout, and the model's answer.
 
     Args:
-        checkpoint: ``best.ckpt`` of a run of any task.
-        texts: The example, as :func:`graphdep.attention_map` takes it.
-        against: What to compare it with: another checkpoint, or ``"random"`` for the same model with a random
-            tree in place of the parse. (default: :obj:`None`)
-        edges: Further sets of edges to show, and to look for in the attention. (default: none)
-        candidates: Of response selection, further responses to rank beside the last text. (default: none)
-        asked: Of a model that labels words, those whose labels are shown and explained. (default: all)
-        names: What the sides are called. (default: the models)
-        masks: Weights of the edges of the model by name, such as the ``edge_mask`` of an explanation by PyG's
-            explainers: a tensor with an entry for each edge of the example, or the ``Explanation``.
-            (default: none)
-        explain: Masks that are made here, ``"gradient"`` or ``"gnnexplainer"``: on which edges the answer
-            depends (:func:`~graphdep.visualization.attention.edge_masks`). (default: none)
-        parser: As of :func:`graphdep.attention_map`. (default: :obj:`None`)
-        title: What stands on top. (default: the words)
+        checkpoint: ``best.ckpt`` of a run on any task.
+        texts: The example, as for :func:`graphdep.attention_map`.
+        against: Comparison: another checkpoint, or ``"random"`` for the same model with a random tree.
+            (default: :obj:`None`)
+        edges: More sets of edges to show, and to compare attention with. (default: none)
+        candidates: For response selection, more responses to rank. (default: none)
+        asked: For models that label words, the words whose labels are shown and explained. (default: all)
+        names: Names of the sides. (default: the models)
+        masks: Weights of the model's edges by name, such as the ``edge_mask`` of PyG's explainers: a tensor
+            with a weight for each edge of the example, or an ``Explanation``. (default: none)
+        explain: Masks to compute, ``"gradient"`` or ``"gnnexplainer"``: the edges on which the answer depends
+            (:func:`~graphdep.visualization.attention.edge_masks`). (default: none)
+        parser: As for :func:`graphdep.attention_map`. (default: :obj:`None`)
+        title: Title of the page. (default: the words)
 
     Raises:
         FileNotFoundError: If there is no such checkpoint.
-        TypeError: If something is no text.
-        ValueError: As :func:`graphdep.attention_map`, if edges are not known or read constituents that the
-            model's texts have not, candidates are given to a model that ranks none, or :obj:`explain` is
-            unknown or asked of a model of dialogues.
+        TypeError: If an element of :obj:`texts` is not a text.
+        ValueError: As for :func:`graphdep.attention_map`; or if edges are unknown or need constituents that
+            the model's input lacks, candidates are given but the model does not rank, or :obj:`explain` is
+            unknown or the model generates dialogues.
 
     Example:
         >>> from graphdep import explore
@@ -398,7 +396,7 @@ def explore(
 
 @dataclasses.dataclass(frozen=True)
 class _Asked:
-    """What is asked of each side."""
+    """What each side shows."""
 
     candidates: list[str]
     edges: dict[str, BaseTransform]
@@ -431,7 +429,7 @@ def _with_answers(side: Side, answers: Sequence[Answer]) -> Side:
 
 
 def _only(answer: Answer, asked: Sequence[str]) -> Answer:
-    """The labels of some words; other answers as they are."""
+    """An answer of words, restricted to some words; other answers unchanged."""
     if answer.kind != "words":
         return answer
     rows = tuple(row for row in answer.rows if row[0].partition("\t")[0] in asked)
@@ -456,7 +454,7 @@ def _side(
     batch: Data = task.edges(Batch.from_data_list([data]).to(task.device))
     layers = named_layers(task, state.config.model, batch)
     own = str(getattr(state.config, "edges", None) or state.config.model)
-    # The model's own edges stay its own: those that are asked for by the same name may have other settings.
+    # Requested edges with the name of the model's own may have other settings.
     asked = {f"{name}, as asked for" if name == own else name: made for name, made in asks.edges.items()}
     answers = _answers(model, batch, trees)
     if asks.candidates:
@@ -471,7 +469,7 @@ def _side(
         gates=_gate_maps(layers, _gates_over_words(task, batch)),
         answers=answers,
         pieces=_pieces(model, batch),
-        # SIA reads a block of the encoder, beside those that follow.
+        # SIA reads a block of the encoder and is not on the path to the last layer.
         beside=[name for name, *_ in layers if name.startswith("SIA")],
     )
     if asks.explain:
@@ -483,22 +481,22 @@ def _side(
 
 
 def _check_phrases(edges: Mapping[str, BaseTransform], data: Data, model: str) -> None:
-    """Refuses edges that read constituents, of a model that does not."""
+    """Raises :class:`ValueError` if edges need constituents but the input has none."""
     for name in [] if "phrase_index" in data else edges:
         if name in PHRASE_PRESETS:
             raise ValueError(
-                f"'edges' {name!r} read constituents, and {model!r} was trained without: its texts are "
-                f"parsed without them. Draw them without a model: graphdep draw TEXT --edges {name}"
+                f"'edges' {name!r} need constituents, which the input of {model!r} lacks. Draw them without "
+                f"a model: graphdep draw TEXT --edges {name}"
             )
 
 
 def _explained(model: Model, side: Side, own: str, asks: _Asked) -> dict[str, Tensor]:
-    """Masks of the edges, which are written out, from all that the model says, or of the words asked for."""
+    """Masks of the edges for the whole answer, or for the labels of the chosen words."""
     task, state = model
     unit, rows = state.config.task_family.unit_name, None
     if unit not in ("sentences", "spans", "words", "response selection"):
         raise ValueError(
-            f"'explain' asks for one answer to an example, which models of {state.config.task!r} do not give"
+            f"'explain' needs one answer per example, which models of {state.config.task!r} do not give"
         )
     if unit == "words" and asks.words is not None:
         names = [side.nodes.names[entry] for entry in side.nodes.entry.tolist()]
@@ -522,7 +520,7 @@ def _ranked(
     answers: list[Answer],
     tree: Callable[[Data], Data] | None,
 ) -> list[Answer]:
-    """The ranking of the response and of other ones."""
+    """The ranking of the response and the candidates."""
     if isinstance(texts, str) or not answers or answers[0].kind != "ranking":
         raise ValueError(f"'candidates' are for response selection, which {model[1].config.task!r} is not")
     rows = list(answers[0].rows)
@@ -536,7 +534,7 @@ def _ranked(
 
 
 def _pieces(model: Model, batch: Data) -> list[str]:
-    """A text for each node, where the words of the model have pieces."""
+    """A text for each node, if the model's words have pieces."""
     task, state = model
     if "input_ids" not in batch:
         return []
@@ -558,7 +556,7 @@ def _pieces(model: Model, batch: Data) -> list[str]:
 
 
 def _safe(ids: Tensor, batch: Data) -> list[int]:
-    """The ids of pieces; those of relation nodes and phrases are of their labels."""
+    """The ids of pieces; 0 for relation nodes and phrases, whose ids are labels."""
     kinds = batch.node_type
     labels = (kinds == int(NodeType.RELATION)) | (kinds == int(NodeType.PHRASE))
     return ids.masked_fill(labels, 0).tolist()

@@ -1,4 +1,4 @@
-"""Pages that show an example: tree, edges, attention and answers."""
+"""Explorer pages: tree, edges, attention and answers of an example."""
 
 from __future__ import annotations
 
@@ -43,37 +43,38 @@ from graphdep.visualization.scene import Arc, Bracket, Lane, Row, Scene, runs_ri
 from graphdep.visualization.side import Side
 from graphdep.vocab.relations import RelationVocab
 
-_Set = tuple[PageEdges, Tensor]  # and all its pairs
-_MOST = 900  # edges that are drawn one by one
+_Set = tuple[PageEdges, Tensor]  # with its matrix
+_COMPLETE = "every node attends to every other"
+_MOST = 900  # edges drawn one by one
 
 
 @dataclass(frozen=True)
 class _Places:
-    """The entries of an utterance that stand in its row, and where."""
+    """The entries in the row of an utterance, and their positions."""
 
     entries: list[int]
     place: dict[int, int]
     others: str = "nodes outside this line"
 
     def pairs(self, matrix: Tensor) -> list[tuple[int, int]]:
-        """Places of source and target of the edges between them."""
+        """Positions of source and target of the edges within the row."""
         index = torch.tensor(self.entries)
         return [(s, t) for t, s in matrix[index[:, None], index].nonzero().tolist()]
 
     def outside(self, matrix: Tensor) -> int:
-        """How many edges there are between them and other entries."""
+        """The number of edges between the row and other entries."""
         index = torch.tensor(self.entries)
         inside = matrix[index[:, None], index].sum()
         return int(matrix[index].sum() + matrix[:, index].sum() - 2 * inside)
 
     def title(self, name: str, pairs: int, outside: int) -> str:
-        """What stands above a lane."""
+        """The title of a lane."""
         beyond = f", and {outside} to and from {self.others}" if outside else ""
         return f"{name}: {plural(pairs, 'edge')}{beyond}"
 
 
 def side_rows(page: PageData, side: int) -> list[Row]:
-    """The rows of one side."""
+    """The rows of a side."""
     shown = page.sides[side]
     matrices = [edge_matrix(edges, len(page.nodes)) for edges in shown.edges]
     rows = []
@@ -89,7 +90,7 @@ def side_rows(page: PageData, side: int) -> list[Row]:
 
 
 def difference_rows(page: PageData) -> list[Row]:
-    """The rows of what one side alone has, and what both have."""
+    """The rows of the difference: edges of one side only, and of both."""
     first, second = page.sides
     size = len(page.nodes)
     pairs = [
@@ -111,7 +112,7 @@ def difference_rows(page: PageData) -> list[Row]:
 
 
 def edge_matrix(edges: PageEdges, size: int) -> Tensor:
-    """All pairs of a set, whichever part has made them: ``[target, source]``."""
+    """The matrix ``[target, source]`` of a set, over all its parts."""
     matrix = torch.zeros(size, size, dtype=torch.bool)
     for packed in edges.made:
         matrix |= unpack_pairs(packed, size)
@@ -119,10 +120,10 @@ def edge_matrix(edges: PageEdges, size: int) -> Tensor:
 
 
 def _utterances(page: PageData) -> Iterator[_Places]:
-    """Nodes of relations and phrases are not in the row."""
+    """The row of each utterance, without relation nodes and phrases."""
     kinds = {"RELATION": "relations", "PHRASE": "phrases"}
     off = {kinds[node.kind] for node in page.nodes if node.kind in kinds}
-    off |= {"phrases"} if any(side.bracket_nodes for side in page.sides) else set()  # of one side alone, too
+    off |= {"phrases"} if any(side.bracket_nodes for side in page.sides) else set()  # or of one side
     others = f"the {off.pop()}" if len(off) == page.utterances == 1 else "nodes outside this line"
     for utterance in range(page.utterances):
         entries = [
@@ -155,7 +156,7 @@ def _brackets(side: PageSide, places: _Places) -> list[Bracket]:
 
 
 def _different_brackets(sides: Sequence[PageSide], places: _Places) -> tuple[Bracket, ...]:
-    """The phrases of both sides, and of each alone; those that are of one alone are no nodes of both."""
+    """The phrases of both sides, and those of one side, which are not drawn as nodes."""
     left, right = (_brackets(side, places) for side in sides)
     both = [bracket for bracket in left if bracket in right]
     own = [replace(one, node=None, style="edge-0") for one in left if one not in right]
@@ -177,7 +178,7 @@ def _row(
 
 
 def _lane(edges: PageEdges, matrix: Tensor, places: _Places, utterance: int, colour: int) -> Lane:
-    """Where all see one another, the edges with a type are drawn, and a line for the others."""
+    """A lane; if the graph is complete, only typed edges are drawn, and a line for the others."""
     pairs = places.pairs(matrix)
     title = places.title(edges.name, len(pairs), places.outside(matrix) + edges.alone[utterance])
     size = len(places.entries)
@@ -187,12 +188,7 @@ def _lane(edges: PageEdges, matrix: Tensor, places: _Places, utterance: int, col
         own = {(source, target) for source, target, _ in edges.typed}
         known = [(places.entries[s], places.entries[t]) for s, t in pairs]
         drawn = [pair for pair, ends in zip(pairs, known) if ends in own and pair[0] != pair[1]]
-        note = "every one of them attends to every other"
-        note += (
-            ", most along a typed edge"
-            if 2 * len(drawn) > others
-            else ", a few along a typed edge" * bool(drawn)
-        )
+        note = _COMPLETE + "; typed edges are drawn" * bool(drawn)
     elif len(pairs) > _MOST:
         drawn, note = [], "too many to draw: choose a word"
     if len(drawn) > _MOST:
@@ -203,7 +199,7 @@ def _lane(edges: PageEdges, matrix: Tensor, places: _Places, utterance: int, col
 def _difference_lanes(
     pair: tuple[_Set, _Set], sides: Sequence[PageSide], places: _Places, utterance: int, many: bool
 ) -> list[Lane]:
-    """What one side alone has, where that is any edge, and what both have."""
+    """Edges of one side only, if there are any, and edges of both."""
     (mine, left), (other, right) = pair
     alone = [edges.alone[utterance] for edges in (mine, other)]
     same = mine.name == other.name
@@ -217,7 +213,7 @@ def _difference_lanes(
     own = [
         _plain(f"only {names[number]}", matrix, alone[number], number, places, chips[number])
         for number, (edges, matrix) in enumerate([(mine, left & ~right), (other, right & ~left)])
-        if matrix.any() or any(edges.alone)  # of any utterance: each has the same lanes
+        if matrix.any() or any(edges.alone)  # in any utterance, since all have the same lanes
     ]
     return [*own, both]
 
@@ -227,23 +223,23 @@ def _plain(name: str, matrix: Tensor, alone: int, colour: int, places: _Places, 
     title = places.title(name, len(pairs), places.outside(matrix) + alone)
     size = len(places.entries)
     if size > 2 and sum(source != target for source, target in pairs) == size * (size - 1):
-        return Lane(title, (), colour, "every one of them attends to every other", chip)
+        return Lane(title, (), colour, _COMPLETE, chip)
     if len(pairs) > _MOST:
         return Lane(title, (), colour, "too many to draw: choose a word", chip)
     return Lane(title, tuple(pairs), colour, name=chip)
 
 
-# What HTML or JavaScript could take for markup or for the end of a line inside a script.
+# Characters that are markup in HTML, or line breaks in JavaScript.
 _ESCAPES = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
-_OPEN = 260  # words that are shown unfolded
+_OPEN = 260  # words in utterances that are open at first
 
 
 def page_html(page: PageData, rows: Sequence[Sequence[Row]]) -> str:
     """The page.
 
     Args:
-        page: What it holds.
-        rows: The rows of each side, and of the difference between two.
+        page: Its data.
+        rows: The rows of each side, and of the difference between two sides.
     """
     script, style = _asset("explorer.js"), _asset("explorer.css")
     policy = f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; "
@@ -259,13 +255,13 @@ def page_html(page: PageData, rows: Sequence[Sequence[Row]]) -> str:
         "DATA": _clean(data),
         "SCRIPT": script,
     }
-    # One pass over the template: what stands in a title is not looked at again.
+    # A single pass over the template, so that placeholders in a title are not replaced.
     pieces = _asset("explorer.html").split("%%")
     return "".join(parts[piece] if number % 2 else piece for number, piece in enumerate(pieces))
 
 
 def _drawings(side: int, rows: Sequence[Row]) -> str:
-    """The rows of one side; of several utterances each can be folded."""
+    """The rows of one side; several utterances can be folded."""
     shown, blocks = 0, []
     for number, row in enumerate(rows):
         tree, *lanes = row_scenes(row)
@@ -289,7 +285,7 @@ def _drawings(side: int, rows: Sequence[Row]) -> str:
 
 
 def _caption(lane: Lane, first: bool) -> str:
-    """What is said below a lane, as a paragraph for narrow screens, on which it would be cut."""
+    """The texts of a lane as a paragraph for narrow screens, which would cut them in the drawing."""
     text = "; ".join(filter(None, (lane_title(lane, first), lane.note)))
     return f'<p class="caption c{lane.colour % 6}" dir="ltr">{escape(_clean(text))}</p>'
 
@@ -305,7 +301,7 @@ def _asset(name: str) -> str:
 
 
 def _clean(text: str) -> str:
-    # Half a character of UTF-16 is none of UTF-8.
+    # UTF-8 has no surrogates.
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -313,21 +309,21 @@ ENDINGS = (".html", ".svg", ".png", ".pdf")
 
 
 class Explorer:
-    """A page that shows an example in a browser: the tree, sets of edges and what made each of them; the
-    attention of all layers and heads; what the model says. With two sides it shows what differs.
+    """A page for the browser that shows an example: tree, sets of edges with explanations, attention of all
+    layers and heads, and the model's answer; with two sides also their difference.
 
-    The page is one file that needs no network. In a notebook it shows itself, in a frame that is kept apart
-    from the notebook. :func:`graphdep.draw` makes one of parses, :func:`graphdep.explore` of a trained model.
+    The page is one file that needs no network. A notebook displays it in a sandboxed frame.
+    :func:`graphdep.draw` makes a page of parses, :func:`graphdep.explore` of a trained model.
 
     Args:
-        sides: One side, or two over the same words; what one of them alone has is left out.
-        title: What stands on top. (default: the words)
-        about: A line below it. (default: none)
-        one_model: Two sides are of one model, whose heads are compared one by one; of two that were trained
-            apart, whose heads have no order in common, the means are. (default: :obj:`False`)
+        sides: One side, or two sides over the same words; nodes of only one side are left out.
+        title: Title. (default: the words)
+        about: A line below the title. (default: none)
+        one_model: Whether two sides are of one model, so that single heads can be compared. Heads of models
+            that were trained separately do not correspond; their means are compared. (default: :obj:`False`)
 
     Raises:
-        ValueError: If there is no side or more than two, or two have no word in common.
+        ValueError: If there are not one or two sides, or two sides have no word in common.
 
     Example:
         >>> from graphdep import Sentence, draw
@@ -353,7 +349,7 @@ class Explorer:
 
     @cached_property
     def data(self) -> PageData:
-        """All that the page shows, as plain values."""
+        """The data of the page, as plain values."""
         first = self.sides[0]
         nodes = [
             PageNode(first.nodes.names[n], first.nodes.kinds[n], first.nodes.keys[n][1], place)
@@ -370,26 +366,26 @@ class Explorer:
         return PageData(self.title, self.about, rtl, utterances, nodes, pieces, sides, self.one_model)
 
     def html(self) -> str:
-        """The page, one file that fetches nothing."""
+        """The page as HTML, without external resources."""
         rows = [side_rows(self.data, number) for number in range(len(self.sides))]
         if len(self.sides) == 2:
             rows.append(difference_rows(self.data))
         return page_html(self.data, rows)
 
     def svg(self) -> str:
-        """Tree and edges of the first side, or what differs between two, as one drawing."""
+        """Tree and edges of a single side, or the difference of two sides, as one drawing."""
         return self._scene().svg()
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-        """Writes the page (``.html``), or tree and edges as a picture (``.svg``, ``.png``, ``.pdf``), whole
-        or not at all, and returns where. A page or picture that was written so is replaced.
+        """Writes the page (``.html``), or tree and edges as a picture (``.svg``, ``.png``, ``.pdf``),
+        atomically, and returns the path. Files that this method wrote are replaced.
 
         Args:
             path: The file.
-            overwrite: Replace another file, too, or one that was changed since. (default: :obj:`False`)
+            overwrite: Replace any other or changed file, too. (default: :obj:`False`)
 
         Raises:
-            ValueError: If the name has another ending, or another file would be replaced.
+            ValueError: If the suffix is unknown, or another file would be replaced.
         """
         path = Path(path)
         kind = path.suffix.lower()
@@ -410,7 +406,7 @@ class Explorer:
 
     @property
     def summary(self) -> str:
-        """What is on the page, in a few words."""
+        """The size of the page in a few words."""
         words = sum(node.kind == "WORD" for node in self.data.nodes)
         layers = sum(shown.kind == "layer" for shown in self.data.sides[0].maps)
         return f"{plural(words, 'word')}, {plural(layers, 'layer')}, {plural(len(self.sides), 'side')}"
@@ -430,7 +426,7 @@ class Explorer:
         return stacked([row_scene(row) for row in rows], gap=18, label=self.title)
 
     def _pieces(self) -> list[PageNode]:
-        """The nodes, where words have several and all sides the same ones."""
+        """The pieces, if words have several and all sides have the same pieces."""
         first = self.sides[0]
         same = all(
             [*side.pieces] == [*first.pieces] and torch.equal(side.nodes.entry, first.nodes.entry)
@@ -446,7 +442,7 @@ class Explorer:
 
 
 Edges: TypeAlias = "str | BaseTransform | Sequence[str | BaseTransform] | Mapping[str, str | BaseTransform]"
-"""Sets of edges: one, several, or by title."""
+"""Sets of edges: one, several, or a mapping from titles."""
 
 
 def draw(
@@ -459,27 +455,25 @@ def draw(
     root: bool | None = None,
     title: str = "",
 ) -> Explorer:
-    """Draws trees, and the edges that a model would have on them; of sentences that all have constituents,
-    those as brackets below the words. What it gives shows itself in a notebook, and is saved as a page,
-    ``.svg``, ``.png`` or ``.pdf``.
-
-    PyG's ``Data`` stays as it is, without a method of ours: ``draw(data)`` is its picture.
+    """Draws dependency trees and the edges of models on them; if all sentences have constituents, also these,
+    as brackets below the words. A notebook displays the result; it can be saved as a page, ``.svg``, ``.png``
+    or ``.pdf``.
 
     Args:
-        parsed: A sentence, several as the utterances of a dialogue, whatever :func:`graphdep.to_data` takes,
-            or a ``Data`` of it without edges.
-        edges: Sets of edges: a name of :func:`graphdep.transforms.resolve` or a transform, several of them,
+        parsed: A sentence, the utterances of a dialogue, any other input of :func:`graphdep.to_data`, or its
+            ``Data`` without edges.
+        edges: Sets of edges: a name for :func:`graphdep.transforms.resolve` or a transform, several of them,
             or a mapping from titles. (default: none)
-        against: What to compare them with: ``"random"`` for the same edges on a random tree, or other edges.
-            (default: :obj:`None`)
-        words: Of a ``Data`` the words of each utterance. (default: their numbers)
-        relations: Of a ``Data`` the names of relations. (default: a fresh :class:`~graphdep.RelationVocab`)
-        root: Whether ROOT is a node; of a ``Data`` it is what it is. (default: if there are edges)
-        title: What stands on top. (default: the words)
+        against: Comparison: ``"random"`` for the same edges on a random tree, or other edges. (default:
+            :obj:`None`)
+        words: The words of each utterance of a ``Data``. (default: their numbers)
+        relations: The names of relations of a ``Data``. (default: a fresh :class:`~graphdep.RelationVocab`)
+        root: Whether ROOT is a node; ignored for a ``Data``. (default: if there are edges)
+        title: Title. (default: the words)
 
     Raises:
-        TypeError: If :obj:`parsed` is nothing of this kind.
-        ValueError: If edges are not known, there is nothing to compare, or the ``Data`` is a batch or has
+        TypeError: If :obj:`parsed` has another type.
+        ValueError: If edges are unknown, there is nothing to compare, or the ``Data`` is a batch or has
             edges.
 
     Example:
@@ -493,7 +487,7 @@ def draw(
     named = _named(edges)
     other = {} if against in (None, "random") else _named(against)
     if against is not None and (not named or (other and len(named) + len(other) != 2)):
-        raise ValueError(f"'against' compares one set of 'edges' with another (got {len(named)})")
+        raise ValueError(f"'against' needs one set of 'edges' to compare with (got {len(named)})")
     if isinstance(parsed, Data):
         _check_data(parsed)
         data, texts = parsed, _checked_words(words)
@@ -525,9 +519,7 @@ def _named(edges: Edges) -> dict[str, BaseTransform]:
 
 
 def named_edges(edges: Iterable[str | BaseTransform]) -> dict[str, BaseTransform]:
-    """Sets of edges by a name for each: its own or that of its class; where another has that, all that it is
-    made of, or its number too.
-    """
+    """Sets of edges by the given name or that of the class; if it is taken, by ``repr`` or numbered name."""
     found: dict[str, BaseTransform] = {}
     for number, one in enumerate(edges, start=1):
         plain = one if isinstance(one, str) else type(one).__name__
@@ -545,11 +537,11 @@ def _checked_words(words: Sequence[Sequence[str]] | None) -> list[Sequence[str]]
 
 def _check_data(data: Data) -> None:
     if isinstance(data, Batch):
-        why = "is a batch: draw one of its examples, batch[0]"
+        why = "is a batch: draw one example, batch[0]"
     elif "node_type" not in data:
-        why = "has no node table: graphdep.to_data() writes one"
+        why = "has no node table: make it with graphdep.to_data()"
     elif "edge_index" in data or "clique" in data:
-        why = "has edges already: give the Data without, and the transform as 'edges'"
+        why = "already has edges: give Data without edges, and the transform as 'edges'"
     else:
         return
     raise ValueError(f"'parsed' {why}")

@@ -1,4 +1,4 @@
-"""What attention heads look at, in numbers."""
+"""Measures of attention heads."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from graphdep.visualization.side import Weights, WordNodes
 
 
 def join_pieces(alpha: Tensor, entry: Tensor, size: int) -> Tensor:
-    r"""Weights between the pieces of words as weights between words: a word attends to what its pieces attend
-    to on average, and is attended to as much as all of them together.
+    r"""Weights between words from weights between their pieces: averaged over the pieces that attend, summed
+    over the pieces that are attended to.
 
     .. math::
         \bar{\alpha}_{uv} = \frac{1}{|u|} \sum_{i \in u} \sum_{j \in v} \alpha_{ij}
@@ -38,13 +38,13 @@ def join_pieces(alpha: Tensor, entry: Tensor, size: int) -> Tensor:
 
 
 def rollout(means: Sequence[Tensor]) -> list[Tensor]:
-    r"""What of the first layer's nodes is in each node after every layer, from `"Quantifying Attention
-    Flow in Transformers" <https://arxiv.org/abs/2005.00928>`_ (section 3).
+    r"""Attention rollout: the share of each input node in each node after every layer, from `"Quantifying
+    Attention Flow in Transformers" <https://arxiv.org/abs/2005.00928>`_ (section 3).
 
     .. math::
         \tilde{A}_l = A_l \tilde{A}_{l-1}, \quad A_l = \tfrac{1}{2} (\bar{\alpha}_l + I)
 
-    with :math:`\bar{\alpha}_l` the mean over heads; a node that attends to nothing keeps what it has.
+    with :math:`\bar{\alpha}_l` the mean over heads; a node that attends to nothing keeps its state.
 
     Args:
         means: The mean over the heads of each layer ``[N, N]``.
@@ -57,8 +57,8 @@ def rollout(means: Sequence[Tensor]) -> list[Tensor]:
 
 
 def arriving(means: Sequence[Tensor]) -> list[Tensor]:
-    r"""How much of the state of each node after every layer reaches the last one, on average over its nodes:
-    ``[N]`` a layer, which sums to 1.
+    r"""The share of each node after every layer in the output of the last layer, on average over its nodes:
+    ``[N]`` for each layer, with sum 1.
 
     .. math::
         r_l = \tfrac{1}{N} \mathbf{1}^\top A_L \cdots A_{l+1}
@@ -71,7 +71,7 @@ def arriving(means: Sequence[Tensor]) -> list[Tensor]:
 
 
 def half(mean: Tensor) -> Tensor:
-    """Attention and the residual connection, half each; rows sum to 1."""
+    """The mean of attention and residual connection; rows sum to 1."""
     total = mean.sum(dim=-1, keepdim=True)
     own = torch.eye(mean.size(0))
     mean = torch.where(total > 0, mean / total.clamp(min=1e-12), own)
@@ -79,14 +79,14 @@ def half(mean: Tensor) -> Tensor:
 
 
 def moved(alpha: Tensor, reaching: Tensor) -> Tensor:
-    r"""The share of what reaches the last layer that each head has brought from another node.
+    r"""The share of the last layer's output that each head has moved from another node.
 
     .. math::
         m_h = \frac{1}{2H} \sum_i r_i \sum_{j \neq i} \alpha^h_{ij}
 
     Args:
         alpha: The weights of a layer.
-        reaching: What of each node reaches the last layer.
+        reaching: The share of each node in the last layer's output (:func:`arriving`).
 
     Shapes:
         - alpha: :math:`(H, N, N)`; reaching: :math:`(N)`; output: :math:`(H)`
@@ -97,12 +97,12 @@ def moved(alpha: Tensor, reaching: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class RelationRow:
-    """The attention along the arcs of a relation: from each dependent to its governor, and back.
+    """The attention along the arcs of a relation.
 
     Args:
-        relation: Its name.
-        count: How many arcs it has.
-        up, down: Mean weights, by layer and head.
+        relation: Name of the relation.
+        count: Number of its arcs.
+        up, down: Mean weights from dependent to governor, and from governor to dependent, by layer and head.
     """
 
     relation: str
@@ -112,11 +112,11 @@ class RelationRow:
 
 
 def partner_masks(nodes: WordNodes, edges: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Pairs of entries ``[target, source]`` that attention may go along, by what they have in common.
+    """Masks ``[target, source]`` of pairs of entries, by their relationship.
 
     Args:
         nodes: The words.
-        edges: Matrices of sets of edges.
+        edges: Masks of sets of edges.
     """
     size = nodes.size
     index = torch.arange(size)
@@ -141,7 +141,7 @@ def partner_masks(nodes: WordNodes, edges: Mapping[str, Tensor]) -> dict[str, Te
 
 
 def shares(alpha: Tensor, mask: Tensor, rows: Tensor) -> list[float]:
-    r"""The attention that goes to some partners, on average over those words that have one.
+    r"""The attention to the partners in a mask, on average over the words that have partners.
 
     .. math::
         s_h = \frac{1}{|R|} \sum_{i \in R} \sum_{j : m_{ij}} \alpha^h_{ij}
@@ -161,13 +161,13 @@ def shares(alpha: Tensor, mask: Tensor, rows: Tensor) -> list[float]:
 
 
 def spread_evenly(allowed: Tensor) -> Tensor:
-    r"""Attention of a head that knows nothing: as much to each node that a node may attend to.
+    r"""Uniform attention over the allowed nodes.
 
     .. math::
         u_{ij} = \frac{m_{ij}}{\sum_k m_{ik}}
 
     Args:
-        allowed: Which pairs have weights.
+        allowed: Mask of pairs with weights.
 
     Shapes:
         - allowed: :math:`(N, N)`, bool; output: :math:`(1, N, N)`
@@ -176,7 +176,7 @@ def spread_evenly(allowed: Tensor) -> Tensor:
 
 
 def entropies(alpha: Tensor, rows: Tensor) -> list[float]:
-    r"""How much the words of each head spread their attention: 0 to one word alone, 1 to all alike.
+    r"""The mean normalised entropy of each head's attention: 0 for a single word, 1 for uniform attention.
 
     .. math::
         e_h = \frac{1}{|R|} \sum_{i \in R} \frac{-\sum_j \alpha^h_{ij} \ln \alpha^h_{ij}}{\ln W}
@@ -211,11 +211,11 @@ def _rounded(values: list[float]) -> list[float]:
 
 
 def masks_of(masks: Mapping[str, Any], edge_index: Tensor) -> list[Weights]:
-    r"""Masks of edges in the form of a layer: the size of each entry, by its edge.
+    r"""The absolute values of edge masks, in the form of layers.
 
     Args:
-        masks: By name an ``Explanation`` of PyG's, which has an ``edge_mask``, or such a tensor.
-        edge_index: The edges that tensors are of; an explanation brings its own.
+        masks: Edge masks by name: tensors, or PyG's ``Explanation`` with an ``edge_mask``.
+        edge_index: The edges of tensors; explanations contain their own.
 
     Shapes:
         - masks: :math:`(|\mathcal{E}|)`
@@ -226,7 +226,7 @@ def masks_of(masks: Mapping[str, Any], edge_index: Tensor) -> list[Weights]:
         if not isinstance(given, Tensor):
             mask = given.get("edge_mask")
             if mask is None:
-                raise ValueError(f"'masks' has {name!r}, which has no 'edge_mask'")
+                raise ValueError(f"'masks' has {name!r} without an 'edge_mask'")
             pairs = given.edge_index if "edge_index" in given else edge_index
         check_shape(name, mask, pairs.size(1))
         found.append((name, pairs, mask.detach().abs().view(-1, 1)))

@@ -1,4 +1,4 @@
-"""The data of an explorer's page, packed."""
+"""The packed data of explorer pages."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from graphdep.visualization.head_measures import (
 from graphdep.visualization.side import Answer, Side, Weights, WordNodes
 from graphdep.vocab.relations import RelationVocab
 
-_STEPS = 65535  # of a weight between 0 and the largest one
+_STEPS = 65535  # resolution of weights
 _COARSE = 255
 
 
 @dataclass(frozen=True)
 class PackedPairs:
-    """A set of pairs of nodes, row by row: the bits of a matrix, or row and column of each pair.
+    """A set of pairs of nodes, as the bits of a matrix, or as row and column of each pair.
 
     Args:
         form: ``"bits"`` or ``"pairs"``.
-        data: Base64 of bytes, the lowest bit first, or of little-endian 16-bit numbers.
-        count: How many pairs there are.
+        data: Base64 of bytes, lowest bit first, or of little-endian 16-bit numbers.
+        count: Number of pairs.
 
     Example:
         >>> import torch
@@ -55,17 +55,17 @@ class PackedPairs:
 class PackedWeights:
     """The weights of a layer.
 
-    With ``top = 0`` there is one for each allowed pair and head, in steps of ``scale / 65535`` from ``low``
-    on. Else there are the ``top`` largest of each row and head, each with its column, in steps of
-    ``scale / 255``; the others are left out.
+    With ``top = 0``, all allowed pairs of each head have weights, in steps of ``scale / 65535`` from ``low``.
+    Otherwise only the ``top`` largest weights of each row and head are kept, with their columns, in steps of
+    ``scale / 255``.
 
     Args:
-        heads: How many heads there are.
-        scale: The largest weight, less ``low``.
-        top: Weights a row, or 0 for all.
+        heads: Number of heads.
+        scale: The largest weight minus ``low``.
+        top: Weights per row, or 0 for all.
         values: Base64 of ``[heads, pairs]`` 16-bit numbers, or of ``[heads, rows, top]`` bytes.
         columns: Base64 of ``[heads, rows, top]`` 16-bit numbers. (default: none)
-        low: The least weight, 0 where none is below. (default: :obj:`0.0`)
+        low: The smallest weight, at most 0. (default: :obj:`0.0`)
 
     Example:
         >>> import torch
@@ -83,7 +83,7 @@ class PackedWeights:
 
 
 def pack_pairs(mask: Tensor) -> PackedPairs:
-    """Packs a matrix of booleans ``[rows, columns]``, whichever way is the shorter."""
+    """Packs a boolean matrix ``[rows, columns]`` in the shorter form."""
     count = int(mask.sum())
     if mask.numel() // 8 <= 4 * count:
         return PackedPairs(
@@ -93,7 +93,7 @@ def pack_pairs(mask: Tensor) -> PackedPairs:
 
 
 def unpack_pairs(packed: PackedPairs, size: int) -> Tensor:
-    """The matrix of booleans ``[size, size]`` that was packed."""
+    """The packed boolean matrix ``[size, size]``."""
     data = base64.b64decode(packed.data)
     if packed.form == "bits":
         bits = np.unpackbits(np.frombuffer(data, "u1"), count=size * size, bitorder="little")
@@ -108,9 +108,9 @@ def pack_weights(alpha: Tensor, allowed: Tensor, room: int) -> PackedWeights:
     r"""Packs the weights of a layer.
 
     Args:
-        alpha: Weights; 0 where no pair is allowed.
-        allowed: The pairs that may have a weight.
-        room: Bytes that there are; where all weights take more, the largest ones of each row are kept.
+        alpha: Weights, 0 for pairs that are not allowed.
+        allowed: Mask of allowed pairs.
+        room: Maximum number of bytes; if all weights take more, only the largest of each row are kept.
 
     Shapes:
         - alpha: :math:`(H, N, N)`; allowed: :math:`(N, N)`
@@ -156,39 +156,39 @@ def _text(data: bytes) -> str:
 
 
 _TEXTS = {
-    "AncestorEdges": "one is above the other in the tree",
+    "AncestorEdges": "one word is an ancestor of the other",
     "CompleteEdges": "every node sees every other",
-    "ConstituentEdges": "a phrase and what is directly in it",
-    "DependencyEdges": "an arc of the tree joins them",
-    "DepthEdges": "both are near the top of their trees",
-    "OwnEdges": "an arc of the sentence's own graph joins them",
-    "PhraseWordEdges": "a phrase and the words in it",
+    "ConstituentEdges": "a phrase and its direct constituents",
+    "DependencyEdges": "an arc of the tree",
+    "DepthEdges": "both words are near the top of their trees",
+    "OwnEdges": "an arc of the sentence's own graph",
+    "PhraseWordEdges": "a phrase and its words",
     "RelationEdges": "a relation node and the words of its arc",
     "RelationLinks": "relations whose arcs share a word",
-    "RewiredEdges": "a wrong edge, put in as noise",
+    "RewiredEdges": "a wrong edge, added as noise",
     "RootEdges": "ROOT sees the words below it",
-    "SameConstituentEdges": "they are in the same phrase",
-    "SelfLoops": "it sees itself",
-    "SiblingEdges": "they are parts of the same phrase",
-    "SpanPathEdges": "on the way from one marked span to the other",
-    "SpecialEdges": "a special node sees all, and is seen by all",
-    "TreeDistanceEdges": "they are near one another in the tree",
+    "SameConstituentEdges": "both words are in the same phrase",
+    "SelfLoops": "each node sees itself",
+    "SiblingEdges": "both are constituents of the same phrase",
+    "SpanPathEdges": "on the path between the marked spans",
+    "SpecialEdges": "special nodes see all nodes, and all see them",
+    "TreeDistanceEdges": "the words are close in the tree",
 }
 
 
 def part_text(part: BaseTransform) -> str:
-    """Why this part of a constructor makes an edge; of parts that are not known, how they print."""
+    """The reason for the edges of a part of an edge constructor."""
     return _TEXTS.get(type(part).__name__, "made by this transform")
 
 
-ROOM = 3_400_000  # bytes of weights, a third less than as text
+ROOM = 3_400_000  # bytes of weights; base64 adds a third
 OFF_ROW = ("RELATION", "PHRASE")
-"""Kinds of nodes that do not stand among the words of a row, but on their arcs, or as brackets."""
+"""Kinds of nodes that are drawn on arcs or as brackets, not among the words of a row."""
 
 
 @dataclass(frozen=True)
 class PageNode:
-    """A word, a special node or a piece: its text, its kind, its utterance, and the word it is a piece of."""
+    """A word, special node or piece: text, kind, utterance, and the word of a piece."""
 
     text: str
     kind: str
@@ -198,9 +198,9 @@ class PageNode:
 
 @dataclass(frozen=True)
 class PageEdges:
-    """A set of edges: how its parts print and what they are, the pairs ``[target, source]`` of each, the
-    source, the target and the number in ``types`` of each typed edge; and of each utterance how many there
-    are between it and nodes that the other side has not.
+    """A set of edges: ``repr`` and explanation of its parts; the pairs ``[target, source]`` of each part;
+    source, target and index in ``types`` of each typed edge; and, for each utterance, the number of edges to
+    nodes that only this side has.
     """
 
     name: str
@@ -213,9 +213,7 @@ class PageEdges:
 
 @dataclass(frozen=True)
 class PageMap:
-    """The weights of a layer, of rollout up to one, of an explainer, or numbers of a gate, between words and
-    between pieces; the pairs that may have one are those of that number on the side.
-    """
+    """Weights of a layer, rollout, explainer or gate; ``allowed`` are indices of the side's pairs."""
 
     name: str
     kind: str
@@ -227,9 +225,7 @@ class PageMap:
 
 @dataclass(frozen=True)
 class PageSide:
-    """One side: its tree, phrases, edges, weights and the pairs that have some, numbers of heads
-    ``[layer][head]``, those shares ``[layer]`` of attention that is spread evenly, relations and answers.
-    """
+    """A side, with measures of heads ``[layer][head]``, and of uniform attention (``chance``) ``[layer]``."""
 
     name: str
     governor: list[int]
@@ -249,9 +245,7 @@ class PageSide:
 
 @dataclass(frozen=True)
 class PageData:
-    """All of a page: its words, its pieces if words have several, one or two sides over them, and whether two
-    are of one model.
-    """
+    """A page: words, pieces if words have several, one or two sides, and whether these are of one model."""
 
     title: str
     about: str
@@ -264,20 +258,20 @@ class PageData:
 
 
 def common_entries(sides: Sequence[Side]) -> list[Tensor]:
-    """The entries of each side that all have, in one order."""
+    """The entries of each side that all sides have, in the same order."""
     known = [dict(zip(side.nodes.keys, range(side.nodes.size))) for side in sides]
     shared = [key for key in sides[0].nodes.keys if all(key in one for one in known)]
     return [torch.tensor([one[key] for key in shared], dtype=torch.long) for one in known]
 
 
 def page_side(side: Side, keep: Tensor, *, pieces: bool, room: int) -> PageSide:
-    """A side over some of its entries.
+    """The data of a side, restricted to some entries.
 
     Args:
         side: The side.
-        keep: The entries that are shown.
-        pieces: Whether pieces are shown beside words.
-        room: Bytes for its weights.
+        keep: The entries to show.
+        pieces: Whether to show pieces, too.
+        room: Maximum number of bytes for weights.
     """
     nodes = _kept_nodes(side.nodes, keep)
     edges = {name: _kept(_edge_matrix(side, name), keep) for name in side.edges}
@@ -323,7 +317,7 @@ def _on_words(alpha: Tensor, side: Side, keep: Tensor) -> Tensor:
 
 
 def _kept_nodes(nodes: WordNodes, keep: Tensor) -> WordNodes:
-    """The words that are shown, which know one another by their new numbers."""
+    """The shown words, with new indices."""
     order = keep.tolist()
     new = {old: number for number, old in enumerate(order)} | {-1: -1}
     shown = [
@@ -348,7 +342,7 @@ def _kept_nodes(nodes: WordNodes, keep: Tensor) -> WordNodes:
 
 
 def _edge_matrix(side: Side, name: str) -> Tensor:
-    """Whether a word attends to another: some piece of it to some piece of the other."""
+    """Edges between words that have an edge between any of their pieces."""
     matrix = torch.zeros(side.nodes.size, side.nodes.size, dtype=torch.bool)
     source, target = side.nodes.entry[side.edges[name].edge_index.cpu()]
     matrix[target, source] = True
@@ -369,7 +363,7 @@ def _page_edges(side: Side, name: str, keep: Tensor) -> PageEdges:
 
 
 def _alone(side: Side, name: str, keep: Tensor) -> list[int]:
-    """Edges of each utterance to and from entries that are not kept."""
+    """The number of edges between each utterance and entries that are not kept."""
     matrix = _edge_matrix(side, name)
     left = torch.ones(side.nodes.size, dtype=torch.bool).index_fill(0, keep, False)
     ends = matrix[:, left].sum(dim=1) + matrix[left].sum(dim=0)
@@ -380,7 +374,7 @@ def _alone(side: Side, name: str, keep: Tensor) -> list[int]:
 
 
 def _typed(side: Side, name: str, keep: Tensor) -> tuple[list[str], list[tuple[int, int, int]]]:
-    """The names of types, and the edges that have one of them."""
+    """The names of types, and the typed edges."""
     data = side.edges[name].data
     if "edge_type" not in data:
         return [], []
@@ -406,7 +400,7 @@ def _maps(
     pieces: bool,
     room: int,
 ) -> list[PageMap]:
-    """The layers, their gates, what flows up to each of them, and masks."""
+    """Layers, gates, rollout to each layer, and masks."""
     size = _num_nodes(side)
     named = [(name, "layer", *matrix) for (name, *_), matrix in zip(side.layers, layers)]
     chain = [(name, alpha) for (name, *_), (alpha, _) in zip(side.layers, layers) if name not in side.beside]
@@ -439,9 +433,9 @@ def _page_map(
     name, kind, alpha, allowed = item
     words, number_of = _on_words(alpha, side, keep), _on_words(allowed[None].float(), side, keep)
     between = number_of[0] > 0
-    if kind == "gate":  # nothing that pieces share out: the mean over them
+    if kind == "gate":  # not shared out among pieces: the mean over them
         words = torch.where(between, words / number_of, 0.0)
-    # Most layers have the same pairs, which stand in the page once.
+    # Most layers have the same pairs, which the page contains once.
     number = pairs.setdefault(pack_pairs(between), len(pairs))
     packed = pack_weights(words, between, room)
     if not pieces:
@@ -451,11 +445,7 @@ def _page_map(
 
 
 def _measures(
-    nodes: WordNodes,
-    edges: dict[str, Tensor],
-    words: list[Tensor],
-    layers: list[Tensor],
-    chain: list[int],
+    nodes: WordNodes, edges: dict[str, Tensor], words: list[Tensor], layers: list[Tensor], chain: list[int]
 ) -> dict[str, list[list[float]]]:
     if not layers:
         return {}
@@ -474,7 +464,7 @@ def _measures(
 
 
 def _chance(nodes: WordNodes, edges: dict[str, Tensor], even: list[Tensor]) -> dict[str, list[float]]:
-    """What each share would be if every word attended alike to all that it may attend to."""
+    """Each share under uniform attention."""
     rows = ~torch.tensor(nodes.special)
     masks = partner_masks(nodes, edges) if even else {}
     return {name: [round(shares(one, mask, rows)[0], 5) for one in even] for name, mask in masks.items()}

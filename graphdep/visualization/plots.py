@@ -1,4 +1,4 @@
-"""Pictures of trees, edges, attention and results, with matplotlib alone."""
+"""Matplotlib figures of trees, edges, attention and results."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from graphdep.vocab.relations import RelationVocab
 
 
 def label_matrix(axes: Axes, labels: Sequence[str], title: str, size: float = 9) -> None:
-    """Words at both sides of a matrix, in letters of a size: rows are targets, columns sources."""
+    """Labels rows (targets) and columns (sources) of a matrix with words, in this font size."""
     places = range(len(labels))
     axes.set_xticks(places, labels, rotation=60, ha="left", rotation_mode="anchor", fontsize=size)
     axes.set_yticks(places, labels, fontsize=size)
@@ -66,7 +66,7 @@ def label_matrix(axes: Axes, labels: Sequence[str], title: str, size: float = 9)
 
 logger = logging.getLogger("graphdep.visualization")
 
-# Fonts that have what Matplotlib's own lacks, the first of a script that is installed.
+# Fonts for characters that Matplotlib's own font lacks.
 _FONTS = (
     *("Noto Sans CJK SC", "Noto Sans CJK JP", "Source Han Sans SC", "WenQuanYi Micro Hei"),
     *("WenQuanYi Zen Hei", "PingFang SC", "Hiragino Sans", "Microsoft YaHei", "SimHei", "Yu Gothic"),
@@ -76,10 +76,10 @@ _FONTS = (
 
 
 class Picture(Figure):
-    """A figure of Matplotlib's that is shown as the last line of a notebook's cell, without pyplot.
+    """A Matplotlib figure that notebooks display without pyplot.
 
-    Words are drawn with the fonts of this machine that have their characters. In ``.svg`` they stay texts,
-    for which the viewer, such as a browser, finds fonts.
+    Text uses installed fonts that have its characters. In ``.svg`` files it stays text, for which the viewer
+    chooses fonts.
 
     Example:
         >>> from graphdep import Sentence
@@ -90,13 +90,13 @@ class Picture(Figure):
     """
 
     def draw(self, renderer: Any) -> None:
-        """Draws it, with fonts for all scripts."""
+        """Draws the figure, with fonts for all scripts."""
         for text in self.findobj(Text):
             text.set_fontfamily(_families())
         super().draw(renderer)
 
     def savefig(self, fname: Any, **kwargs: Any) -> None:
-        """Saves it; characters that no font has are told of once, not one by one."""
+        """Saves the figure; logs one warning for all characters without a font."""
         with warnings.catch_warnings(record=True) as caught, matplotlib.rc_context({"svg.fonttype": "none"}):
             warnings.simplefilter("always")
             super().savefig(fname, **kwargs)
@@ -107,9 +107,9 @@ class Picture(Figure):
         kind = str(kwargs.get("format") or fname).rpartition(".")[2].lower()
         if missing and kind != "svg":
             logger.warning(
-                "no font that Matplotlib knows has some characters of the picture, which are boxes: fonts "
-                "installed after it made its list, a file in %s, are found when that is removed; an .svg "
-                "file is shown with the fonts of its viewer",
+                "no font known to Matplotlib has some characters of the picture, which are drawn as boxes. "
+                "If you have installed fonts, remove its font list in %s; or save as .svg, which uses the "
+                "fonts of the viewer",
                 matplotlib.get_cachedir(),
             )
 
@@ -127,7 +127,7 @@ class Picture(Figure):
 
 @cache
 def _families() -> list[str]:
-    """Matplotlib's own font, and what is installed for the scripts that it lacks."""
+    """Matplotlib's own font, and installed fonts for scripts that it lacks."""
     known = {font.name for font in fontManager.ttflist}
     return ["DejaVu Sans", *(name for name in _FONTS if name in known)]
 
@@ -135,15 +135,15 @@ def _families() -> list[str]:
 T = TypeVar("T")
 Layer = tuple[nn.Module, tuple[Tensor, Tensor]]
 ATTENTION = (AttentionConv, ConstituentConv, PretrainedEncoder)
-"""What has weights to show."""
+"""Modules with attention weights."""
 
 
 def attention_weights(model: nn.Module, data: Data) -> list[tuple[Tensor, Tensor]]:
-    r"""Weights of every attention layer of a model on an example or a batch, in evaluation mode: those of
-    this library's convs and those of a pretrained encoder, in the order in which they are computed.
+    r"""Weights of every attention layer of a model on an example or batch, in evaluation mode: of this
+    library's convs and of pretrained encoders, in order of computation.
 
     Returns:
-        Per layer the pairs ``[2, num_pairs]``, source -> target, and their weights ``[num_pairs, heads]``.
+        For each layer, pairs ``[2, num_pairs]``, source -> target, and weights ``[num_pairs, heads]``.
 
     Raises:
         ValueError: If the model has no attention layer.
@@ -152,14 +152,14 @@ def attention_weights(model: nn.Module, data: Data) -> list[tuple[Tensor, Tensor
 
 
 def attention_layers(model: nn.Module, data: Data) -> list[Layer]:
-    """As :func:`attention_weights`, each with its conv or the pretrained encoder that the layer is of."""
+    """:func:`attention_weights`, each with its conv or pretrained encoder."""
     return _each_layer(model, data, _weights)
 
 
 def gate_values(model: nn.Module, data: Data) -> list[GateValues | None]:
-    r"""How far the gate of every attention layer lets relations into the scores on an example or a batch, in
-    evaluation mode: those of :class:`~graphdep.nn.conv.GatedRelationConv` and those of a pretrained encoder
-    with such terms, in the order in which they are computed; :obj:`None` of a layer without a gate.
+    r"""Gates of relation scores of every attention layer of a model on an example or batch, in evaluation
+    mode: of :class:`~graphdep.nn.conv.GatedRelationConv` and of pretrained encoders with such terms, in order
+    of computation; :obj:`None` for layers without a gate.
 
     Raises:
         ValueError: If no layer has a gate.
@@ -177,12 +177,12 @@ def gate_values(model: nn.Module, data: Data) -> list[GateValues | None]:
     """
     found = [values for _, values in gate_layers(model, data)]
     if not any(found):
-        raise ValueError(f"{type(model).__name__} has no gate of relations")
+        raise ValueError(f"{type(model).__name__} has no gate of relation scores")
     return found
 
 
 def gate_layers(model: nn.Module, data: Data) -> list[tuple[nn.Module, GateValues | None]]:
-    """As :func:`gate_values`, each with its module as :func:`attention_layers` has them."""
+    """:func:`gate_values`, each with its conv or pretrained encoder."""
     return _each_layer(model, data, _gates)
 
 
@@ -190,7 +190,7 @@ def gate_layers(model: nn.Module, data: Data) -> list[tuple[nn.Module, GateValue
 def _each_layer(
     model: nn.Module, data: Data, read: Callable[[Any, tuple, dict[str, Any]], list[T]]
 ) -> list[tuple[nn.Module, T]]:
-    """What is read of every attention layer of a model, in evaluation mode, after a pass over the data."""
+    """Applies ``read`` to the inputs of every attention layer of a model in evaluation mode."""
     modules = [module for module in model.modules() if isinstance(module, ATTENTION)]
     if not modules:
         raise ValueError(f"{type(model).__name__} has no attention layer")
@@ -238,26 +238,24 @@ def plot_attention(
     ax: Axes | None = None,
     figsize: tuple[float, float] | None = None,
 ) -> Figure:
-    r"""Heat maps of attention weights, one a head: row :math:`i` shows where word :math:`i` looks.
+    r"""Heat maps of attention weights, one per head: row :math:`i` shows what word :math:`i` attends to.
 
     Args:
-        alpha: Weights; with :obj:`edge_index` those of its edges, else matrices.
-        labels: A word a node.
-        edge_index: Edges, source -> target, that the weights belong to. (default: :obj:`None`)
+        alpha: Weights of the edges in :obj:`edge_index`, or matrices.
+        labels: A word for each node.
+        edge_index: Edges of the weights, source -> target. (default: :obj:`None`)
         titles: Title of each map. (default: ``head 1``, ``head 2``, ...)
-        title: Title of the whole. (default: none)
-        label: What the colours are. (default: ``"weight (a row sums to 1)"``)
-        ax: Draw a single map here, in a figure of your own. (default: :obj:`None`)
-        figsize: Width and height in inches; letters are as large as their rows allow. (default: what the
-            maps need)
+        title: Title of the figure. (default: none)
+        label: Label of the colour bar. (default: ``"weight (a row sums to 1)"``)
+        ax: Draw a single map into these axes. (default: :obj:`None`)
+        figsize: Width and height in inches, from which the font size follows. (default: as the maps need)
 
     Shapes:
         - alpha: :math:`(|\mathcal{E}|, H)` with :obj:`edge_index`, else :math:`(H, N, N)` or :math:`(N, N)`,
-        [target,
-          source]
+          [target, source]
 
     Raises:
-        ValueError: If the sizes do not fit together, or there are several maps for :obj:`ax`.
+        ValueError: If sizes do not match, or there are several maps for :obj:`ax`.
     """
     maps = _dense(alpha.detach().float().cpu(), edge_index, len(labels))
     check_length("labels", labels, maps.size(-1), "nodes")
@@ -295,9 +293,9 @@ def plot_attention(
     return cast(Figure, figure)
 
 
-_LETTERS_AN_INCH = 12  # of the captions of maps
-_LABELS = 1.2  # inches beside a map: words and colours
-_COLUMN = (3.3, 2.9)  # inches of a figure in one column of a paper
+_LETTERS_AN_INCH = 12  # in captions of maps
+_LABELS = 1.2  # inches beside a map, for words and colour bar
+_COLUMN = (3.3, 2.9)  # inches, for one column of a paper
 
 
 def _dense(alpha: Tensor, edge_index: Tensor | None, num_nodes: int) -> Tensor:
@@ -312,29 +310,28 @@ def _dense(alpha: Tensor, edge_index: Tensor | None, num_nodes: int) -> Tensor:
 
 
 GATE_NAMES = {"gate": "gate", "relation_score": "relation score", "self_score": "self-attention score"}
-"""The numbers that :class:`GateValues` has for each pair and head, and their names for people."""
+"""The fields of :class:`GateValues` with values for each pair and head, and their names in pictures."""
 
 
 @dataclass(frozen=True, eq=False)
 class AttentionMap:
-    r"""What each word attends to, layer by layer and head by head.
+    r"""The attention between words, by layer and head.
 
-    Special nodes are entries beside the words, with names in brackets: ``[ROOT]``, ``[CLS]``, ``[SEP]``,
-    ``[EOU]``, for a relation node its label, such as ``[nsubj]``, and ``[EMPTY]`` for a node of an enhanced
-    graph that is no word.
+    Special nodes are included, with names in brackets: ``[ROOT]``, ``[CLS]``, ``[SEP]``, ``[EOU]``, the label
+    of a relation node, such as ``[nsubj]``, and ``[EMPTY]`` for an empty node of an enhanced graph.
 
     Args:
-        words: The words, and the names of special nodes, in the order of the nodes.
-        special: Which of them are special nodes.
+        words: Words and names of special nodes, in the order of the nodes.
+        special: Which entries are special nodes.
         layers: Names of the layers.
-        alpha: The weights. A row sums to 1, except for a node that attends to nothing, and for
+        alpha: Weights. A row sums to 1, except for nodes that attend to nothing, and for
             :class:`~graphdep.nn.conv.ConstituentConv`, whose published weights sum to less.
-        gates: Of a model with gated relation scores, the gate :math:`g` and the scores :math:`S^r` of
-            relations and :math:`S^e` of self-attention by the names of
-            :class:`~graphdep.nn.attention.GateValues`, NaN where a pair has no gate. (default: none)
+        gates: For models with gated relation scores, the gate :math:`g`, the scores :math:`S^r` of relations
+            and :math:`S^e` of self-attention, by the names in :class:`~graphdep.nn.attention.GateValues`; NaN
+            for pairs without a gate. (default: none)
 
     Shapes:
-        - alpha, gates: :math:`(L, H, W, W)`, [layer, head, who attends, to whom]
+        - alpha, gates: :math:`(L, H, W, W)`, [layer, head, target, source]
 
     Example:
         >>> import torch
@@ -361,21 +358,19 @@ class AttentionMap:
         layers: Sequence[tuple[str, Tensor, Tensor]],
         gates: Sequence[GateValues | None] = (),
     ) -> AttentionMap:
-        r"""Joins nodes to words.
+        r"""Joins the pieces of words.
 
-        A word of several pieces attends to what they attend to on average, and is attended to as much as all
-        of them together:
+        The attention from the pieces of a word is averaged, the attention to its pieces summed:
 
         .. math::
             \bar{\alpha}_{uv} = \frac{1}{|u|} \sum_{i \in u} \sum_{j \in v} \alpha_{ij}
 
         Args:
-            words, special: As in the class.
+            words, special: See the class.
             word: The entry of each node ``[num_nodes]``.
             layers: Name, pairs ``[2, num_pairs]`` (source -> target) and weights ``[num_pairs, heads]`` of
-                each.
-            gates: The gates of each layer, of which a pair of words has the mean over its pairs of pieces.
-                (default: none)
+                each layer.
+            gates: The gates of each layer, averaged over pairs of pieces. (default: none)
 
         Raises:
             ValueError: If the layers have different numbers of heads.
@@ -409,11 +404,11 @@ class AttentionMap:
         return self.alpha.size(1)
 
     def without_special(self, *, root: bool = False) -> AttentionMap:
-        """The words alone. What goes to special nodes is left out, of a pretrained encoder the most of it,
-        and each row is scaled to sum to 1, where anything is left of it.
+        """The attention between words only, with rows scaled to sum to 1 (unless they are 0). In pretrained
+        encoders, most attention goes to special nodes.
 
         Args:
-            root: Keep ``[ROOT]`` beside the words. (default: :obj:`False`)
+            root: Keep ``[ROOT]``. (default: :obj:`False`)
         """
         named = enumerate(zip(self.words, self.special))
         places = [place for place, (word, special) in named if not special or (root and word == "[ROOT]")]
@@ -439,15 +434,15 @@ class AttentionMap:
         column of a paper.
 
         Args:
-            layer: Number of the layer, from 0, or from the last with -1. (default: all)
-            head: Number of a head of the layer, in the same way. (default: all)
-            gate: Show the gate in place of the weights. (default: :obj:`False`)
+            layer: Index of the layer, also negative. (default: all)
+            head: Index of a head of the layer, also negative. (default: all)
+            gate: Show the gate instead of the weights. (default: :obj:`False`)
             title: Title. (default: none)
-            ax: Draw one head here, in a figure of your own. (default: :obj:`None`)
-            figsize: Width and height in inches. (default: what the maps need; of one head 3.3 and 2.9)
+            ax: Draw one head into these axes. (default: :obj:`None`)
+            figsize: Width and height in inches. (default: as the maps need; for one head 3.3 and 2.9)
 
         Raises:
-            ValueError: If there is no such layer or head, a head is given without its layer, or there is no
+            ValueError: If there is no such layer or head, a head is given without a layer, or there is no
                 gate.
 
         Example:
@@ -459,16 +454,13 @@ class AttentionMap:
             [3.3, 2.9]
         """
         if gate and not self.gates:
-            raise ValueError("'gate' is for maps that have gates: attention_map(..., return_gate=True)")
+            raise ValueError("'gate' needs gates: attention_map(..., return_gate=True)")
         values, options = self.alpha, dict[str, Any](title=title, ax=ax, figsize=figsize)
         if gate:
-            values, options = (
-                self.gates["gate"],
-                {**options, "label": "gate, the share of the relation's score"},
-            )
+            values, options = (self.gates["gate"], {**options, "label": "gate (share of the relation score)"})
         if layer is None:
             if head is not None:
-                raise ValueError(f"'head' is one of a layer: give 'layer', too (got {head})")
+                raise ValueError(f"'head' needs 'layer' (got {head})")
             return plot_attention(values.mean(dim=1), self.words, titles=self.layers, **options)
         check_between("layer", layer, -len(self.layers), len(self.layers) - 1)
         titles = [f"{self.layers[layer]}, head {number + 1}" for number in range(self.heads)]
@@ -486,19 +478,18 @@ class AttentionMap:
 def plot_edge_matrix(
     data: Data, labels: Sequence[str], *, relations: RelationVocab | None = None, title: str = ""
 ) -> Figure:
-    """The edges of one example: row :math:`i` has a coloured cell where word :math:`i` attends.
+    """The edges of one example: row :math:`i` has coloured cells for the words that word :math:`i` sees.
 
-    Where the edges have types, pairs without a relation are pale. With :obj:`relations`, cells show the
-    edge's relation.
+    If edges have types, edges without a relation are pale; with :obj:`relations`, cells show the relation.
 
     Args:
         data: One example with edges.
-        labels: A word a node.
-        relations: Names of ``edge_type``, if the data has that. (default: :obj:`None`)
+        labels: A word for each node.
+        relations: Names of ``edge_type``. (default: :obj:`None`)
         title: Title. (default: none)
 
     Raises:
-        ValueError: If the example has no edges or a wrong number of labels.
+        ValueError: If the example has no edges, or the number of labels is wrong.
     """
     check_length("labels", labels, data.num_nodes, "nodes")
     check_page_words(len(labels), MAX_MAP_WORDS)
@@ -522,7 +513,7 @@ def plot_edge_matrix(
         pairs = torch.stack([source, target, types])[:, related]
         for s, t, kind in pairs.t().tolist():
             axes.text(s, t, names.label(kind), ha="center", va="center", fontsize=7)
-    label_matrix(axes, labels, f"{title}\nrow: the word that attends; column: the word it sees")
+    label_matrix(axes, labels, f"{title}\na row shows what a word sees")
     return figure
 
 
@@ -533,7 +524,7 @@ _PIXELS = 100.0  # an inch
 
 
 def scene_figure(scene: Scene) -> Picture:
-    """The drawing in its size, for ``.png`` and ``.pdf``, and where a figure of Matplotlib's is needed.
+    """The drawing as a Matplotlib figure of the same size, for ``.png`` and ``.pdf``.
 
     Args:
         scene: The drawing.
@@ -553,7 +544,7 @@ def scene_figure(scene: Scene) -> Picture:
         colour = INK if STYLES[shape.style] == "currentColor" else STYLES[shape.style]
         if shape.text:
             align = (_ALIGNED_RTL if scene.rtl else _ALIGNED)[shape.anchor]
-            points = shape.size * 72 / _PIXELS * 0.94  # Matplotlib's own font is a wide one
+            points = shape.size * 72 / _PIXELS * 0.94  # Matplotlib's own font is wide
             text = _plain(shape.text)
             axes.text(*shape.at, text, ha=align, va="baseline", fontsize=points, color=colour, zorder=layer)
         else:
@@ -573,25 +564,25 @@ def _patch(shape: Shape, colour: str, layer: int) -> PathPatch:
 
 
 def _plain(text: str) -> str:
-    """The text as it stands: between two dollar signs would be a formula."""
+    """The text, escaped: Matplotlib reads text between dollar signs as a formula."""
     return text.replace("$", r"\$")
 
 
 def plot_tree(
     sentence: Sentence, edges: Mapping[str, Tensor] | None = None, *, root: bool = True, title: str = ""
 ) -> Figure:
-    """Arcs from governor to dependent above the words; below them edges from source to target, a colour a
-    set. :func:`graphdep.draw` makes a page of them.
+    """Arcs from governor to dependent above the words; below them edges from source to target, a colour for
+    each set. :func:`graphdep.draw` makes a page of them.
 
     Args:
         sentence: The tree.
-        edges: Names of edge sets and their ``edge_index`` ``[2, num_edges]`` over the nodes of
-            ``to_data([sentence], root=root)``; self loops are small circles. (default: none)
+        edges: Sets of edges by name: their ``edge_index`` ``[2, num_edges]`` over the nodes of
+            ``to_data([sentence], root=root)``. Self-loops are small circles. (default: none)
         root: Show the artificial ROOT as the first node. (default: :obj:`True`)
         title: Title. (default: none)
 
     Raises:
-        ValueError: If an edge names a node that is not there.
+        ValueError: If an edge has a node that does not exist.
     """
     lanes = []
     for number, (name, edge_index) in enumerate((edges or {}).items()):
@@ -603,17 +594,17 @@ def plot_tree(
 def plot_curves(
     rows: Sequence[Mapping[str, Any]], *, metric: str, best_epoch: int | None = None, title: str = ""
 ) -> Figure:
-    """The losses of a run by epoch, and beside them its metric on the validation split.
+    """The losses of a run by epoch, and next to them its metric on the validation split.
 
     Args:
-        rows: Its epochs, as ``metrics.csv`` has them: ``"epoch"``, ``"train_loss"``, ``"val_loss"`` and
-            ``"val_..."``; what is missing or :obj:`None` is left out.
+        rows: Rows of ``metrics.csv``: ``"epoch"``, ``"train_loss"``, ``"val_loss"`` and ``"val_..."``; values
+            may be missing or :obj:`None`.
         metric: Name of the metric, without ``val_``.
-        best_epoch: The epoch that the model is of: a dotted line. (default: :obj:`None`)
+        best_epoch: The epoch of the model, drawn as a dotted line. (default: :obj:`None`)
         title: Title. (default: none)
 
     Raises:
-        ValueError: If there is no epoch.
+        ValueError: If there are no epochs.
 
     Example:
         >>> from graphdep.visualization import plot_curves
@@ -659,17 +650,17 @@ def plot_differences(
     bound: float | None = None,
     title: str = "",
 ) -> Figure:
-    """A row a model: its difference to the reference as a dot, the 95% interval as a line.
+    """A row for each model: its difference to the reference as a dot, the 95% interval as a line.
 
     Args:
-        differences: Per model the difference and the ends of its interval.
+        differences: Difference and ends of its interval, by model.
         metric: Name of the score.
-        reference: What they are differences to.
-        bound: The smallest effect of interest: a band around 0. (default: :obj:`None`)
+        reference: Name of the reference.
+        bound: The smallest effect of interest, drawn as a band around 0. (default: :obj:`None`)
         title: Title. (default: none)
 
     Raises:
-        ValueError: If there is no row.
+        ValueError: If there are no models.
     """
     check_least("differences", len(differences), 1)
     figure = Picture(figsize=(7.2, 1.5 + 0.45 * len(differences)), layout="constrained")
@@ -700,17 +691,17 @@ def plot_ablation(
     paper: Mapping[str, float] | None = None,
     title: str = "",
 ) -> Figure:
-    """A row a model: every run a dot, their mean a bar, one standard deviation a whisker.
+    """A row for each model: its runs as dots, their mean as a bar, one standard deviation as whiskers.
 
     Args:
-        values: Per model the scores of its runs.
+        values: Scores of the runs, by model.
         metric: Name of the score.
-        floor: What no skill gets: a dotted line. (default: :obj:`None`)
-        paper: Published numbers: diamonds. (default: none)
+        floor: Score without skill, drawn as a dotted line. (default: :obj:`None`)
+        paper: Published scores, drawn as diamonds. (default: none)
         title: Title. (default: none)
 
     Raises:
-        ValueError: If there is no run at all.
+        ValueError: If there are no runs.
     """
     rows = {model: list(scores) for model, scores in values.items() if scores}
     check_least("values", len(rows), 1)
@@ -721,18 +712,13 @@ def plot_ablation(
         axes.barh(place, mean, color=COLOURS[0], alpha=0.35, height=0.62)
         axes.errorbar(mean, place, xerr=_std(scores), color=INK, capsize=4, linewidth=1.3)
         axes.plot(
-            scores,
-            [place] * len(scores),
-            "o",
-            color=COLOURS[0],
-            markersize=5,
-            label=None if place else "a run",
+            scores, [place] * len(scores), "o", color=COLOURS[0], markersize=5, label=None if place else "run"
         )
         axes.text(0.01, place, f"{mean:.3f}", transform=axes.get_yaxis_transform(), va="center", fontsize=9)
     shown = {model: number for model, number in (paper or {}).items() if model in rows}
     if shown:
         places = [list(rows).index(model) for model in shown]
-        axes.plot(list(shown.values()), places, "D", color=COLOURS[1], markersize=6, label="the paper")
+        axes.plot(list(shown.values()), places, "D", color=COLOURS[1], markersize=6, label="paper")
     if floor is not None:
         axes.axvline(floor, color=COLOURS[2], linestyle=":", linewidth=1.8, label=f"no skill ({floor:.3f})")
     axes.set_yticks(range(len(rows)), list(rows))
@@ -754,6 +740,6 @@ def _std(scores: Sequence[float]) -> float:
 
 
 def _limits(values: Sequence[float], floor: float | None) -> tuple[float, float]:
-    """From 0, so that bars keep their proportion; a little room to the right."""
+    """Limits that include 0, so that bars are proportional, with some room at the right."""
     points = [*values, *([] if floor is None else [floor])]
     return min(0.0, *points), max(points) * 1.06 if max(points) > 0 else 1.0

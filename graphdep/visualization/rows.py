@@ -17,14 +17,12 @@ from graphdep.visualization.scene import (
     text_width,
 )
 
-SMALL = 11.5  # height of labels
+SMALL = 11.5  # font size of labels
 _BRACKET_STEP, _TICK = 22.0, 7.0
 
 
 def bracket_levels(brackets: Sequence[Bracket]) -> list[int]:
-    """A depth for each bracket, below all that share a word with it and are shorter; of equal ones the later
-    stands nearer to the words.
-    """
+    """The depth of each bracket, below shorter ones that share a word; of equal ones, the last is highest."""
     spans = sorted(range(len(brackets)), key=lambda n: (brackets[n].last - brackets[n].first, -n))
     deepest = [0] * (1 + max((bracket.last for bracket in brackets), default=0))
     levels = [0] * len(brackets)
@@ -37,7 +35,7 @@ def bracket_levels(brackets: Sequence[Bracket]) -> list[int]:
 
 
 def bracket_room(brackets: Sequence[Bracket], widths: Sequence[float]) -> list[float]:
-    """How wide words are with the labels of phrases of one word."""
+    """The widths of words, or of the labels of one-word phrases below them if these are wider."""
     found = [*widths]
     for bracket in brackets:
         if bracket.first == bracket.last:
@@ -46,19 +44,19 @@ def bracket_room(brackets: Sequence[Bracket], widths: Sequence[float]) -> list[f
 
 
 def label_width(bracket: Bracket) -> float:
-    """How wide a label is with what is around it."""
+    """The width of a label with its margins."""
     return text_width(bracket.label, SMALL) + (14 if bracket.node is not None else 8)
 
 
 def bracket_shapes(
     brackets: Sequence[Bracket], x: Sequence[float], widths: Sequence[float], y: float
 ) -> tuple[list[Shape], float]:
-    """The brackets below a line of words, and how far down they reach.
+    """The brackets below a line of words, and their lower end.
 
     Args:
-        brackets: What is drawn.
+        brackets: The brackets.
         x, widths: The middle and the width of each word.
-        y: Where the words end.
+        y: The lower end of the words.
     """
     levels = bracket_levels(brackets)
     lines, labels = [], []
@@ -74,18 +72,13 @@ def bracket_shapes(
 
 
 def _line(left: float, right: float, low: float) -> tuple[Step, ...]:
-    return (
-        ("M", (left, low - _TICK)),
-        ("L", (left, low)),
-        ("L", (right, low)),
-        ("L", (right, low - _TICK)),
-    )
+    return (("M", (left, low - _TICK)), ("L", (left, low)), ("L", (right, low)), ("L", (right, low - _TICK)))
 
 
 def _bracket_label(
     bracket: Bracket, at: tuple[float, float], style: str, names: tuple[tuple[str, int], ...]
 ) -> list[Shape]:
-    """The label on its line; in a box where the phrase is a node."""
+    """The label on its line, in a box if the phrase is a node."""
     (x, y), half = at, label_width(bracket) / 2
     box = rounded(x - half, y - 9, 2 * half, 18, 8 if bracket.node is not None else 2)
     shapes = [Shape("ground", box, filled=True)]
@@ -112,19 +105,19 @@ def rounded(x: float, y: float, width: float, height: float, radius: float) -> t
     )
 
 
-WORD, AGAIN = 16.0, 12.0  # heights of texts
-_ARC_STEP = 23.0  # between arcs that lie within one another
-_GAP, _EDGE = 20.0, 26.0  # between words, and beside them
+WORD, AGAIN = 16.0, 12.0  # font sizes
+_ARC_STEP = 23.0  # between nested arcs
+_GAP, _EDGE = 20.0, 26.0  # between words, and at the margins
 _TIP = 6.0
 _LEGEND = "the word at the arrow attends to the other"
 
 
 def row_scene(row: Row) -> Scene:
     """The drawing of a row: arcs from governor to dependent above the words; below them phrases as brackets,
-    and the sets of edges, from source to target, each in its own colour, and loops as small circles.
+    and sets of edges from source to target, each in its own colour, with loops as small circles.
 
     Args:
-        row: What is drawn.
+        row: The row.
 
     Example:
         >>> from graphdep.visualization import Row, row_scene
@@ -136,9 +129,7 @@ def row_scene(row: Row) -> Scene:
 
 
 def row_scenes(row: Row) -> list[Scene]:
-    """The drawing of a row in parts that stand one above the other: its tree and words, and each of its sets
-    of edges.
-    """
+    """The parts of a row's drawing from top to bottom: tree and words, then each set of edges."""
     x, width = _places(row)
     top, height = _tree(row, x)
     parts = [(top, height, f"{' '.join(row.words)}: {len(row.arcs)} arcs of a tree")]
@@ -176,9 +167,9 @@ def _tree(row: Row, x: Sequence[float]) -> tuple[list[Shape], float]:
 
 
 def arc_levels(arcs: Sequence[tuple[int, int]]) -> list[int]:
-    """A height for each arc, above all arcs that lie within its span."""
+    """The height of each arc, above all arcs within its span."""
     spans = sorted(range(len(arcs)), key=lambda n: (abs(arcs[n][0] - arcs[n][1]), min(arcs[n]), n))
-    # The highest arc so far between two neighbours; an arc is above all that it spans.
+    # The highest arc so far between two neighbours.
     top = [0] * (1 + max((max(arc) for arc in arcs), default=0))
     levels = [0] * len(arcs)
     for number in spans:
@@ -191,7 +182,7 @@ def arc_levels(arcs: Sequence[tuple[int, int]]) -> list[int]:
 
 
 def _places(row: Row) -> tuple[list[float], float]:
-    """The middle of each word, as far apart as words, and labels of arcs between neighbours, need."""
+    """The middle of each word, with room for words and for labels of arcs between neighbours; the width."""
     widths = _widths(row)
     room = [0.0] * row.num_words
     for number, (governor, dependent, label) in enumerate(row.arcs):
@@ -225,7 +216,7 @@ def _arcs(row: Row, x: Sequence[float], levels: Sequence[int], base: float) -> l
         style = row.arc_styles[number] if row.arc_styles else "arc"
         names = (("g", row.node(governor)), ("d", row.node(dependent)))
         height = base - 4 - _ARC_STEP * levels[number]
-        # Arcs that leave a word do not start where others arrive.
+        # Arcs start beside the point where others arrive.
         right = dependent > governor
         start, end = x[governor] + (7 if right else -7), x[dependent]
         if governor == dependent:
@@ -240,7 +231,7 @@ def _arcs(row: Row, x: Sequence[float], levels: Sequence[int], base: float) -> l
 def _arc_label(
     label: str, at: tuple[float, float], names: tuple[tuple[str, int], ...], node: int | None, style: str
 ) -> list[Shape]:
-    """The relation, on its arc; in a box where it is a node itself."""
+    """The relation on its arc, in a box if it is a node."""
     half = text_width(label, SMALL) / 2 + (7 if node is not None else 3)
     x, y = at
     box = rounded(x - half, y - 9, 2 * half, 18, 8 if node is not None else 2)
@@ -254,7 +245,7 @@ def _arc_label(
 
 
 def _lane(row: Row, lane: Lane, x: Sequence[float], y: float, first: bool) -> tuple[list[Shape], float]:
-    """The edges below the words; lanes that do not follow the words have them once more."""
+    """The edges below the words; lanes that are not directly below the words repeat them."""
     style = f"edge-{lane.colour % 6}"
     shapes: list[Shape] = []
     title = lane_title(lane, first)
@@ -292,14 +283,14 @@ def _lane(row: Row, lane: Lane, x: Sequence[float], y: float, first: bool) -> tu
 
 
 def lane_title(lane: Lane, first: bool) -> str:
-    """What stands below a lane: of the first, how its arrows are read, too."""
+    """The title of a lane; the first one also explains the arrows."""
     return f"{lane.title}, {_LEGEND}" if first else lane.title
 
 
 def _edge(
     source: float, target: float, top: float, style: str, ends: tuple[int, int]
 ) -> tuple[list[Shape], float]:
-    """A curve that hangs the deeper the longer it is, but ever less so, and its arrow."""
+    """A curve with its arrow; longer curves hang deeper, with decreasing slope."""
     names = (("s", ends[0]), ("t", ends[1]))
     deep = 9 + 1.9 * abs(source - target) ** 0.62
     shift = 4 if target > source else -4
@@ -342,12 +333,12 @@ def _circle(x: float, y: float, r: float) -> tuple[Step, ...]:
 
 
 def _mirrored(shape: Shape, width: float) -> Shape:
-    """The shape as the other eye sees it; texts keep their letters' order."""
+    """The shape mirrored; the letters of texts keep their order."""
     steps = tuple(
         (command, tuple(value if place % 2 else width - value for place, value in enumerate(points)))
         for command, points in shape.steps
     )
-    # In a text that runs from the right, "start" is its right end.
+    # In right-to-left text, "start" is the right end.
     return Shape(
         shape.style,
         steps,
@@ -364,10 +355,10 @@ def sentence_row(sentence: Any, lanes: tuple[Lane, ...] = (), *, root: bool = Tr
     """The words of a :class:`~graphdep.Sentence`, with its tree.
 
     Args:
-        sentence: Has ``form``, ``head`` and ``deprel``.
-        lanes: Sets of edges below it, over its nodes. (default: none)
+        sentence: The sentence.
+        lanes: Sets of edges over its nodes. (default: none)
         root: Show the artificial ROOT as the first node. (default: :obj:`True`)
-        title: What stands on top. (default: none)
+        title: Title. (default: none)
     """
     words = (*(["[ROOT]"] if root else []), *sentence.form)
     pairs = enumerate(zip(sentence.head, sentence.deprel))

@@ -1,4 +1,4 @@
-"""Colours, shapes and text with places: the parts of a picture."""
+"""Colours, shapes and texts: the parts of a picture."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from xml.sax.saxutils import escape, quoteattr
 
-# Okabe and Ito's, and what each is where the ground is dark.
+# The palette of Okabe and Ito.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 INK, PALE, QUIET = "#2b2b2b", "#d9d9d9", "#6b7280"
 
@@ -23,17 +23,17 @@ STYLES: dict[str, str] = {
     "about": QUIET,
     **{f"edge-{number}": colour for number, colour in enumerate(COLOURS)},
 }
-"""The colour of each style on a white ground."""
+"""The colour of each style on white."""
 
 
-# Shares of the height, of sans-serif fonts, rather too wide than too narrow.
+# Widths of characters in sans-serif fonts as shares of the height, rather too large than too small.
 _NARROW = dict.fromkeys("iljtfrI.,;:'|!()[]`- ", 0.36)
 _WIDE = dict.fromkeys("mwMW@%&", 0.92)
 _MEAN, _CAPITAL = 0.6, 0.74
 
 
 def text_width(text: str, size: float) -> float:
-    """The width in pixels, roughly, of a text that is ``size`` pixels high."""
+    """The approximate width in pixels of a text that is ``size`` pixels high."""
     return size * sum(map(_share, text))
 
 
@@ -49,7 +49,7 @@ def _share(char: str) -> float:
 
 
 def runs_right_to_left(texts: object) -> bool:
-    """Whether most letters of some texts are of a script that runs from right to left."""
+    """Whether most letters of the texts belong to right-to-left scripts."""
     kinds = [unicodedata.bidirectional(char) for text in list(texts)[:400] for char in str(text)]  # type: ignore[call-overload]
     right = sum(kind in ("R", "AL") for kind in kinds)
     return right > sum(kind == "L" for kind in kinds)
@@ -64,17 +64,16 @@ class Shape:
 
     Args:
         style: One of :data:`graphdep.visualization.scene.STYLES`.
-        steps: Of a line: SVG's commands ``M``, ``L``, ``Q``, ``C`` and ``Z``, each with its points.
-            (default: none)
-        text: The text, of a shape that is one. (default: none)
-        at: Where the middle of its base line is. (default: :obj:`(0, 0)`)
-        size: Its height in pixels. (default: :obj:`15`)
-        anchor: ``"start"``, ``"middle"`` or ``"end"`` of it is there. (default: ``"middle"``)
-        filled: Whether an outline is filled. (default: :obj:`False`)
-        names: What it stands for, such as ``(("s", 3), ("t", 4))`` of an edge. (default: none)
-
-    Raises:
-        ValueError: If a command is none of those, or has another number of points.
+        steps: SVG commands ``M``, ``L``, ``Q``, ``C`` and ``Z`` of a line, each with its points. (default:
+            none)
+        text: The text. (default: none)
+        at: Position of the text, on its base line. (default: :obj:`(0, 0)`)
+        size: Height of the text in pixels. (default: :obj:`15`)
+        anchor: The part of the text at this position: ``"start"``, ``"middle"`` or ``"end"``. (default:
+            ``"middle"``)
+        filled: Whether the outline is filled. (default: :obj:`False`)
+        names: The item that the shape represents, such as ``(("s", 3), ("t", 4))`` for an edge. (default:
+            none)
 
     Example:
         >>> from graphdep.visualization import Shape
@@ -92,7 +91,7 @@ class Shape:
     names: tuple[tuple[str, int], ...] = ()
 
     def moved(self, x: float, y: float) -> Shape:
-        """The same shape elsewhere."""
+        """The shape, moved."""
         steps = tuple(
             (command, tuple(value + (y if place % 2 else x) for place, value in enumerate(points)))
             for command, points in self.steps
@@ -101,18 +100,18 @@ class Shape:
 
 
 FONT = "system-ui, 'Segoe UI', 'Noto Sans', 'DejaVu Sans', sans-serif"
-# Of a text, what no XML may hold, even as a reference.
+# Characters that XML does not allow, even as references.
 _CONTROLS = dict.fromkeys([*range(9), 11, 12, *range(14, 32), 65534, 65535], "�")
 
 
 @dataclass(frozen=True)
 class Scene:
-    """Shapes on a ground of so many pixels.
+    """A drawing.
 
     Args:
-        width, height: The size of the ground.
-        shapes: What is drawn, the last on top.
-        label: What the drawing shows, for people who do not see it.
+        width, height: Size in pixels.
+        shapes: Shapes, the last on top.
+        label: Description of the drawing for screen readers.
         rtl: Whether texts run from right to left. (default: :obj:`False`)
 
     Example:
@@ -129,8 +128,8 @@ class Scene:
     rtl: bool = False
 
     def svg(self) -> str:
-        """The drawing as SVG, which holds no style sheet, script, link or ``id``: it may stand in a page.
-        Each shape has the class ``gd-STYLE`` and its names as ``data-`` attributes.
+        """The drawing as SVG, without style sheets, scripts, links and ``id``, so that it can be put into a
+        page. Each shape has the class ``gd-STYLE`` and its names as ``data-`` attributes.
         """
         size = f'width="{_number(self.width)}" height="{_number(self.height)}"'
         box = f'viewBox="0 0 {_number(self.width)} {_number(self.height)}"'
@@ -143,7 +142,7 @@ class Scene:
 
 
 def stacked(scenes: Sequence[Scene], gap: float = 0.0, label: str = "") -> Scene:
-    """Drawings one above the other, as one."""
+    """One drawing of several, from top to bottom."""
     shapes: list[Shape] = []
     y = 0.0
     for scene in scenes:
@@ -179,20 +178,19 @@ def _attribute(text: str) -> str:
 
 
 def _clean(text: str) -> str:
-    # Half a character of UTF-16 is none of UTF-8.
+    # UTF-8 has no surrogates.
     return text.translate(_CONTROLS).encode("utf-8", "replace").decode("utf-8")
 
 
 @dataclass(frozen=True)
 class Bracket:
-    """A phrase of a row, as a bracket below its words.
+    """A phrase, drawn as a bracket below its words.
 
     Args:
-        first, last: The places of its first and its last word.
-        label: Such as ``"NP"``.
-        node: The number of the node that it is, in the whole example; of a phrase that is none, :obj:`None`.
-            (default: :obj:`None`)
-        style: How its line is drawn. (default: ``"arc"``)
+        first, last: Positions of the first and the last word.
+        label: Label, such as ``"NP"``.
+        node: Index of the phrase's node in the example, if it is a node. (default: :obj:`None`)
+        style: Style of the line. (default: ``"arc"``)
 
     Example:
         >>> from graphdep.visualization import Bracket
@@ -212,11 +210,11 @@ class Lane:
     """A set of edges between the words of a row, source to target.
 
     Args:
-        title: What stands above it.
-        pairs: Places of source and target of each edge, in the row; a pair of one place is a loop.
-        colour: Number of its colour. (default: :obj:`0`)
-        note: What stands for edges that are not drawn one by one, such as all pairs. (default: none)
-        name: What it is called where there is room for few letters. (default: none)
+        title: Title.
+        pairs: Positions of source and target of each edge in the row; equal positions are a loop.
+        colour: Number of the colour. (default: :obj:`0`)
+        note: Description of edges that are not drawn one by one, such as all pairs. (default: none)
+        name: Short name. (default: none)
 
     Example:
         >>> from graphdep.visualization import Lane
@@ -239,19 +237,19 @@ class Row:
     """The words of an utterance, with a tree above them, and phrases and sets of edges below them.
 
     Args:
-        words: The words, and names of nodes that are no words.
-        arcs: Of each arc the places of governor and dependent, and its relation. (default: none)
+        words: Words, and names of special nodes.
+        arcs: Positions of governor and dependent of each arc, and its relation. (default: none)
         lanes: Sets of edges. (default: none)
-        special: Places of nodes that are no words. (default: none)
-        nodes: The number of each place in the whole example. (default: the places)
-        arc_nodes: The number of the node that an arc is, by the place of the arc. (default: none)
+        special: Positions of special nodes. (default: none)
+        nodes: The index of each position in the example. (default: the positions)
+        arc_nodes: The index of each arc's node, if arcs are nodes. (default: none)
         arc_styles: The style of each arc. (default: ``"arc"``)
-        title: What stands on top. (default: none)
+        title: Title. (default: none)
         rtl: Whether the words run from right to left. (default: :obj:`False`)
         brackets: Phrases. (default: none)
 
     Raises:
-        ValueError: If an arc, an edge or a phrase is between places that are not there.
+        ValueError: If an arc, edge or phrase has a position outside the row.
 
     Example:
         >>> from graphdep.visualization import Row
@@ -275,18 +273,18 @@ class Row:
         places += [place for lane in self.lanes for pair in lane.pairs for place in pair]
         places += [place for bracket in self.brackets for place in (bracket.first, bracket.last)]
         if places and not 0 <= min(places) <= max(places) < len(self.words):
-            raise ValueError(f"arcs, edges and phrases must be between places 0..{len(self.words) - 1}")
+            raise ValueError(f"arcs, edges and phrases must be between positions 0..{len(self.words) - 1}")
 
     @property
     def num_words(self) -> int:
         return len(self.words)
 
     def node(self, place: int) -> int:
-        """The number of a place in the whole example."""
+        """The index of a position in the example."""
         return self.nodes[place] if self.nodes else place
 
 
 def framed(svg: str) -> str:
-    """A drawing that scrolls where it is wider than the notebook, dark on white whatever the theme."""
+    """A scrollable frame for a drawing in a notebook, dark on white in every theme."""
     style = "overflow-x:auto;background:#fff;color:#2b2b2b;padding:4px"
     return f'<div style="{style}">{svg}</div>'

@@ -19,16 +19,16 @@ from graphdep.vocab.vocab import PhraseVocab
 
 @dataclass(frozen=True)
 class Answer:
-    """What a model says of an example, for people.
+    """The output of a model for an example, in readable form.
 
     Args:
-        kind: ``"classes"`` with their probabilities, ``"words"`` with the label and the probability of each
-            word, ``"texts"`` that it responds with, a ``"ranking"`` with scores, or a ``"number"``.
-        title: What it is.
-        rows: Texts, each with a number, or :obj:`None` where there is none.
+        kind: ``"classes"`` with probabilities, ``"words"`` with the label and its probability for each word,
+            ``"texts"`` of responses, ``"ranking"`` with scores, or ``"number"``.
+        title: Title.
+        rows: Texts, each with a number or :obj:`None`.
 
     Raises:
-        ValueError: If :obj:`kind` is none of those.
+        ValueError: If :obj:`kind` is unknown.
 
     Example:
         >>> from graphdep.visualization import Answer
@@ -45,7 +45,7 @@ class Answer:
 
     @property
     def best(self) -> str:
-        """The text with the largest number, or else the first one."""
+        """The text with the largest number, else the first text."""
         return max(self.rows, key=lambda row: row[1] if row[1] is not None else 0.0)[0]
 
 
@@ -54,25 +54,25 @@ Key = tuple[str, int, int, int, str, int]
 
 @dataclass(frozen=True, eq=False)
 class WordNodes:
-    """The words of an example, and special nodes between them, each an entry.
+    """The words and special nodes of an example, called entries.
 
-    The pieces of a word are one entry. Special nodes have names in brackets: ``[ROOT]``, ``[CLS]``,
-    ``[SEP]``, ``[EOU]``, a relation node or a phrase that of its label, such as ``[nsubj]`` and ``[NP]``,
-    and ``[EMPTY]`` is a node of an enhanced graph that is no word.
+    The pieces of a word are one entry. Names of special nodes are in brackets: ``[ROOT]``, ``[CLS]``,
+    ``[SEP]``, ``[EOU]``; for relation nodes and phrases the label, such as ``[nsubj]`` and ``[NP]``; and
+    ``[EMPTY]`` for an empty node of an enhanced graph.
 
     Args:
-        names: The words and names.
-        kinds: The :class:`~graphdep.NodeType` of each, by name.
-        keys: What each is called on every side of a comparison: kind, utterance, first and last word, label
-            of a phrase, and number.
-        governor: The entry that governs each, -1 where there is none.
-        relation: Its relation to that.
-        depth: Its arcs from the top, -1 outside the trees.
-        arcs: Entries of governor and dependent of each arc, and its relation.
-        arc_nodes: The entry that stands for each arc, where relations are nodes.
+        names: Words and names of special nodes.
+        kinds: Name of the :class:`~graphdep.NodeType` of each entry.
+        keys: Identity of each entry across the sides of a comparison: kind, utterance, first and last word,
+            label of a phrase, and number.
+        governor: The governor of each entry, -1 if there is none.
+        relation: The relation of each entry to its governor.
+        depth: Number of arcs from the top of the tree, -1 outside the trees.
+        arcs: Governor, dependent and relation of each arc.
+        arc_nodes: The entry of each arc, if relations are nodes.
         entry: The entry of each node ``[num_nodes]``.
-        brackets: Entries of the first and the last word of each phrase, and its label. (default: none)
-        bracket_nodes: The entry that is each phrase, where phrases are nodes. (default: none)
+        brackets: First word, last word and label of each phrase. (default: none)
+        bracket_nodes: The entry of each phrase, if phrases are nodes. (default: none)
 
     Example:
         >>> from graphdep import RelationVocab, Sentence, to_data
@@ -99,7 +99,7 @@ class WordNodes:
         """Reads the node table of one example.
 
         Args:
-            data: The example; with relation nodes if its edges have some.
+            data: The example, with relation nodes if its edges use them.
             words: The words of each utterance.
             relations: The names of relations.
         """
@@ -135,7 +135,7 @@ class WordNodes:
 
     @property
     def special(self) -> list[bool]:
-        """Which entries are no words."""
+        """Which entries are special nodes."""
         return [kind != "WORD" or key[2] < 0 for kind, key in zip(self.kinds, self.keys)]
 
     @property
@@ -144,7 +144,7 @@ class WordNodes:
 
     @property
     def has_pieces(self) -> bool:
-        """Whether some word has several nodes."""
+        """Whether a word has several nodes."""
         return self.entry.numel() > self.size
 
 
@@ -155,7 +155,7 @@ def _entries(data: Data) -> tuple[Tensor, Tensor]:
     previous: tuple[int, ...] | None = None
     columns = (data.node_type, data.utterance, data.word, data.governor_index)
     for node, (kind, utterance, word, governor) in enumerate(zip(*(column.tolist() for column in columns))):
-        # The pieces of an empty node have its first one for a governor.
+        # The governor of pieces of an empty node is its first piece.
         own = (utterance, word, governor if word < 0 else -1) if kind == NodeType.WORD else None
         if own is None or own != previous:
             first.append(node)
@@ -165,7 +165,7 @@ def _entries(data: Data) -> tuple[Tensor, Tensor]:
 
 
 def _labels(kinds: list[str], numbers: list[int], relations: RelationVocab) -> list[str]:
-    """The relation of each entry; of a phrase, its label."""
+    """The relation of each entry, or the label of a phrase."""
     phrases = PhraseVocab()
     return [(phrases if kind == "PHRASE" else relations).label(n) for kind, n in zip(kinds, numbers)]
 
@@ -207,9 +207,7 @@ def _keys(
     arc_of: dict[int, tuple[int, int, str]],
     bracket_of: dict[int, tuple[int, int, str]],
 ) -> list[Key]:
-    """Words are known by their place, relation nodes by their dependent, phrases by their words and label,
-    the others by their order.
-    """
+    """The key is the position of words, the dependent of relation nodes, words and label of phrases."""
     keys: list[Key] = []
     seen: dict[tuple[str, int, int, int, str], int] = {}
     for number, (kind, place, own) in enumerate(zip(kinds, utterance, word)):
@@ -225,25 +223,24 @@ Weights = tuple[str, Tensor, Tensor]
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """An example with its edges, and what a model attends to in it.
+    """An example with its edges, and the attention and answers of a model.
 
     Args:
-        name: What the side is called.
-        nodes: Its words.
-        edges: Its sets of edges, by name. (default: none)
+        name: Name of the side.
+        nodes: Words and special nodes.
+        edges: Sets of edges, by name. (default: none)
         layers: Name, pairs and weights ``[num_pairs, heads]`` of each layer. (default: none)
-        beside: Names of layers that read an earlier one and do not stand in the chain from the first to the
-            last, as SIA's: nothing flows through them. (default: none)
-        masks: Weights of edges that come from elsewhere, such as an explainer, in the same form.
-            (default: none)
-        gates: Of layers with gated relation scores the gate, the relations' scores and those of
-            self-attention, in the same form; numbers below 0, too. (default: none)
-        answers: What the model says. (default: none)
-        pieces: A text for each node, where words have several. (default: none)
+        beside: Names of layers that are not on the path from the first to the last layer, such as SIA's; they
+            are left out of rollout. (default: none)
+        masks: Weights of edges from elsewhere, such as an explainer, in the same form. (default: none)
+        gates: Gates, relation scores and self-attention scores of layers with gated relation scores, in the
+            same form; may be negative. (default: none)
+        answers: Answers of the model. (default: none)
+        pieces: A text for each node, if words have several pieces. (default: none)
         relations: The names of relations. (default: a fresh :class:`~graphdep.RelationVocab`)
 
     Raises:
-        ValueError: If weights and pairs differ in number, or name nodes that are not there.
+        ValueError: If weights and pairs differ in number, weights are negative, or a node does not exist.
 
     Example:
         >>> from graphdep import Sentence, to_data
@@ -273,8 +270,8 @@ class Side:
             inside = not pairs.numel() or 0 <= int(pairs.min()) <= int(pairs.max()) < size
             signed = any(name == gate for gate, *_ in self.gates)
             if not inside or not (signed or bool((alpha >= 0).all())):
-                wanted = f"of nodes within 0..{size - 1}, and weights from 0 on"
-                raise ValueError(f"{name!r} must have pairs {wanted}")
+                wanted = f"pairs of nodes within 0..{size - 1}, and weights of at least 0"
+                raise ValueError(f"{name!r} must have {wanted}")
 
     @classmethod
     def of(
@@ -295,19 +292,19 @@ class Side:
         """Makes the edges of an example, and reads its words.
 
         Args:
-            name: What the side is called.
+            name: Name of the side.
             data: One example without edges.
             words: The words of each utterance.
             edges: Transforms by name.
             relations: The names of relations. (default: a fresh :class:`~graphdep.RelationVocab`)
-            layers, masks, gates, answers, pieces, beside: As in the class. (default: none)
+            layers, masks, gates, answers, pieces, beside: See the class. (default: none)
 
         Raises:
-            ValueError: As the class, or if a transform writes no edges.
+            ValueError: As for the class, or if a transform writes no edges.
         """
         relations = RelationVocab() if relations is None else relations
         origins = {title: EdgeOrigins.of(transform, data) for title, transform in edges.items()}
-        # Relation nodes stand behind all others, which keep their numbers.
+        # Relation nodes come after all other nodes, which keep their indices.
         most = max([data, *(made.data for made in origins.values())], key=lambda made: made.num_nodes)
         nodes = WordNodes.of(most.cpu(), words, relations)
         return cls(name, nodes, origins, layers, masks, answers, pieces, relations, beside, gates)

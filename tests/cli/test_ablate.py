@@ -15,14 +15,14 @@ from graphdep.training.run import folder_lock
 
 
 def published_with(monkeypatch, *names):
-    """Only these settings are those of the paper's figures."""
+    """Only these settings are published with the paper's scores."""
     for name, own in SentenceConfig.marks.items():
         monkeypatch.setitem(own, "published", name in names)
 
 
 @pytest.fixture
 def published_data(monkeypatch):
-    """Takes whatever data and sizes there are for the paper's."""
+    """Accepts any data and sizes as the paper's."""
     published_with(monkeypatch)
     for task, papers in PAPER.items():
         anywhere = tuple(dataclasses.replace(paper, examples=mock.ANY) for paper in papers)
@@ -33,7 +33,7 @@ def row_of(summary, name):
     return next(row for row in summary["rows"] if row["name"] == name)
 
 
-def test_a_bound_is_a_column_of_verdicts_and_mse_stands_beside_the_paper(run, tiny, tmp_path, published_data):
+def test_a_bound_adds_verdicts_and_mse_is_compared_with_the_paper(run, tiny, tmp_path, published_data):
     models = ["--task", "sick-r", "--models", "dt-lr,dt@chain", "--seeds", "1"]
     done = run("ablate", *models, *tiny, "--bound", 0.5, "--json")
     summary = json.loads(done.stdout)
@@ -44,8 +44,8 @@ def test_a_bound_is_a_column_of_verdicts_and_mse_stands_beside_the_paper(run, ti
     assert "0.2545" in table
     assert "| smallest visible | verdict |" in table
     assert f"| {verdict} |" in table
-    assert "and not over seeds, of which each row has one" in table
-    assert "no effect larger than 0.5 where the 90% interval is inside of it" in table
+    assert ", not over seeds: each row has one run (" in table
+    assert "no effect larger than 0.5 if the 90% interval is within ±0.5, else undecided" in table
     assert "--bound 0.5" in table
     widths = {line.count("|") for line in table.splitlines() if line.startswith("|")}
     assert len(widths) == 1
@@ -86,7 +86,7 @@ def test_table_csv_plot_and_json(run, tiny, tmp_path, published_data):
     assert "transformer" in done.stderr
 
 
-def test_rows_are_tested_against_a_reference(run, tiny, tmp_path):
+def test_rows_are_compared_with_a_reference(run, tiny, tmp_path):
     models = ["--models", "dt,transformer", "--seeds", "2", *tiny]
     rows = json.loads(run("ablate", *models, "--json").stdout)["rows"]
     assert [row["against"] and row["against"]["row"] for row in rows] == ["transformer", None]
@@ -97,23 +97,22 @@ def test_rows_are_tested_against_a_reference(run, tiny, tmp_path):
     rows = json.loads(run("ablate", *models, "--reference", "dt", "--json").stdout)["rows"]
     assert [row["against"] and row["against"]["row"] for row in rows] == [None, "dt"]
     table = (tmp_path / "runs" / "ablation_sick-e" / "table.md").read_text()
-    assert "difference: to the row dt (accuracy), by the seeds that the two rows share" in table
-    assert "with a 95% interval over seeds and the" in table
+    assert "difference: accuracy minus that of dt, on the seeds of both, with a 95% interval over s" in table
     header = table.splitlines()[2]
     assert "| difference [95%] | smallest visible |" in header
     assert "| verdict |" not in header
     results = [json.loads(path.read_text()) for path in (tmp_path / "runs").rglob("result.json")]
     last = sum(result["best_epoch"] == result["config"]["max_epochs"] for result in results)
-    assert f"- {last} of 4 runs were best in the last epoch they could have" in table
+    assert f"- {last} of 4 runs were best in their last epoch" in table
     done = run("ablate", *models, "--reference", "lstm")
     assert "'reference' must be one of dt, transformer (got 'lstm')" in done.stderr
 
 
-def test_paper_s_figures_stand_beside_its_models_on_its_data_only(run, tiny, published_data, monkeypatch):
+def test_published_scores_are_only_for_the_paper_s_models_and_data(run, tiny, published_data, monkeypatch):
     done = run("ablate", "--models", "dt-lr", "--seeds", "1", "--edges", "dra", *tiny, "--json")
     summary = json.loads(done.stdout)
     assert summary["papers"] == []
-    assert summary["rows"][0]["label"] == "dt-lr edges=dra"
+    assert (summary["rows"][0]["label"], summary["title"]) == ("dt-lr", "SICK-E, edges=dra")
     published_with(monkeypatch, "hidden_channels")
     another = ["ablate", "--models", "dt", "--seeds", "1", *tiny, "--overwrite", "--json"]
     assert json.loads(run(*another).stdout)["papers"] == []
@@ -122,7 +121,7 @@ def test_paper_s_figures_stand_beside_its_models_on_its_data_only(run, tiny, pub
     assert summary["papers"] == []
 
 
-def test_goes_on_where_it_stopped(run, tiny, tmp_path, monkeypatch):
+def test_an_interrupted_ablation_continues(run, tiny, tmp_path, monkeypatch):
     trained = []
     original = ablation.train
 
@@ -147,8 +146,8 @@ def test_goes_on_where_it_stopped(run, tiny, tmp_path, monkeypatch):
     assert len(list(tmp_path.rglob("result.json"))) == 4
 
 
-def test_a_finished_ablation_works_on_its_own_files(run, tiny, tmp_path, monkeypatch):
-    """Called by another name, and copied."""
+def test_a_finished_ablation_can_be_moved_and_copied(run, tiny, tmp_path, monkeypatch):
+    """From another working directory, and in a copy."""
     tested = ("row", "score_a", "score_b", "p_randomisation", "p_seeds")
 
     def ablated(folder):
@@ -177,7 +176,7 @@ def test_a_finished_ablation_works_on_its_own_files(run, tiny, tmp_path, monkeyp
         assert {os.path.dirname(os.path.dirname(checkpoint)) for checkpoint in checkpoints} == {folder}
 
 
-def test_a_failing_run_does_not_lose_the_others(run, tiny, tmp_path, monkeypatch):
+def test_a_failed_run_does_not_affect_the_others(run, tiny, tmp_path, monkeypatch):
     original = ablation.train
 
     def train(config, *args, **kwargs):
@@ -195,7 +194,7 @@ def test_a_failing_run_does_not_lose_the_others(run, tiny, tmp_path, monkeypatch
     assert "FAILED dt seed 1" in (tmp_path / "runs" / "ablation_sick-e" / "table.md").read_text()
 
 
-def test_all_runs_failing_is_still_a_table_of_models_that_are_appended(run, tiny, monkeypatch):
+def test_a_table_of_failed_runs_and_repeated_options(run, tiny, monkeypatch):
     def train(*args, **kwargs):
         raise RuntimeError("out of luck")
 
@@ -213,7 +212,7 @@ def test_all_runs_failing_is_still_a_table_of_models_that_are_appended(run, tiny
         (["--models", "dt,dt"], "'models' must name at least one, each once (got ['dt', 'dt'])"),
         (["--models", ","], "'models' must name at least one"),
         (["--task", "cats"], "'task' must be one of"),
-        (["--set", "model=dt"], "'model' is not a setting of all runs"),
+        (["--set", "model=dt"], "'model' cannot be set for all runs"),
         (["--seeds", 10**9], "'seeds' must be at most 1000 (got 1000000000)"),
         (["--seed", 10**20], "'seed' must be at most 4294967295"),
         (["--set", f"num_workers={10**9}"], "'num_workers' must be at most"),
@@ -239,11 +238,11 @@ def test_rows_of_a_file(run, tiny, tmp_path):
     done = run("ablate", "--config", "rows.yaml", "--seeds", 2, *tiny, "--json")
     assert [row["n"] for row in json.loads(done.stdout)["rows"]] == [2, 2]
     done = run("ablate", "--config", "rows.yaml", "--models", "dt", *tiny)
-    assert "rows.yaml has rows: --models, or --edges with several, would be others" in done.stderr
+    assert "rows.yaml has rows: leave out --models" in done.stderr
 
 
-def test_one_process_at_a_time_makes_a_table(run, tiny, tmp_path, monkeypatch):
-    """Two would write over each other's table, with runs as failed that the other one is making."""
+def test_only_one_process_at_a_time_makes_a_table(run, tiny, tmp_path, monkeypatch):
+    """Two would overwrite each other's table, and report each other's runs as failed."""
     given = ("ablate", "--models", "word-average", "--seeds", "1", *tiny, "--output", "out")
     assert run(*given).exit_code == 0
     before = {path.name: path.read_bytes() for path in (tmp_path / "out").glob("table.*")}

@@ -30,8 +30,8 @@ def test_wrong_usage_goes_to_stderr(run):
     assert done.stdout == ""
 
 
-def test_errors_of_the_package_are_documented_ones():
-    """They are said as they are: only what nobody has foreseen has a name and shows where."""
+def test_raised_errors_are_documented():
+    """They are printed without their class; only unexpected errors have it."""
     import graphdep.datasets.labels.cogs
     import graphdep.sentence.ptb
     import graphdep.training.run  # noqa: F401 they are known once they are imported
@@ -48,7 +48,7 @@ def test_errors_of_the_package_are_documented_ones():
 
 
 def plain(text: str) -> str:
-    """The words in a frame."""
+    """The words in a box."""
     return " ".join(text.replace("│", " ").split())
 
 
@@ -60,7 +60,7 @@ def test_every_setting_of_every_task_is_an_option(command):
     context = command.make_context("x", [], resilient_parsing=True)
     options = {option for param in command.get_params(context) for option in param.opts}
     known = {name for family in families() for config in family.configs.values() for name in config.marks}
-    # Which is how processes share the work, and of decoding is --set strategy=...
+    # --strategy is how processes share the work; that of decoding is --set strategy=...
     assert not {f"--{name.replace('_', '-')}" for name in known - {"model", "strategy"}} - options
 
 
@@ -75,7 +75,7 @@ def test_the_help_shows_the_settings_with_a_panel(run):
     assert "--lr" not in said
 
 
-def test_the_usual_settings_are_options(run, tiny):
+def test_common_settings_are_options(run, tiny):
     usual = ["--epochs", 1, "--lr", 0.01, "--batch-size", 4, "--encoder", "bilstm"]
     kept = [part for part in tiny if not part.startswith(("lr=", "batch_size="))]
     words = [part for n, part in enumerate(kept) if part != "--set" or "=" in kept[n + 1]]
@@ -94,13 +94,13 @@ def test_the_usual_settings_are_options(run, tiny):
         ("needs-structure", "--encoder", "lstm", "encoder=bilstm"),
     ],
 )
-def test_both_ways_with_different_values_are_an_error(run, command, option, value, setting):
+def test_an_option_and_set_must_agree(run, command, option, value, setting):
     done = run(command, option, value, "--set", setting)
     assert done.exit_code == 2
     assert f"{setting.partition('=')[0]!r} is given twice" in done.stderr
 
 
-def test_a_setting_that_is_typed_as_an_option_gets_a_hint(run):
+def test_a_mistyped_option_gets_a_hint(run):
     def asked(option: str) -> str:
         done = run("train", option, "3")
         assert done.exit_code == 2
@@ -113,16 +113,16 @@ def test_a_setting_that_is_typed_as_an_option_gets_a_hint(run):
 
 
 @pytest.mark.parametrize("command", ["ablate", "needs-structure"])
-def test_seeds_are_how_many(run, command):
+def test_seeds_is_a_number_of_runs(run, command):
     done = run(command, "--seeds", "0,1,2")
     assert done.exit_code == 2
     said = " ".join(done.stderr.replace("│", " ").split())
-    assert "'--seeds': a number says how many runs; their seeds count up from --seed" in said
+    assert "'--seeds': --seeds is a number of runs; their seeds count up from --seed" in said
     assert "count up" not in run(command, "--seeds", "0").stderr  # which is a number, and too small
 
 
 @pytest.mark.parametrize(("command", "name"), [("train", "BERT_BASE"), ("ablate", "./nothing")])
-def test_an_encoder_that_cannot_be_is_refused_at_once(run, monkeypatch, command, name):
+def test_an_impossible_encoder_is_refused_at_once(run, monkeypatch, command, name):
     pytest.importorskip("transformers")
     monkeypatch.setattr("graphdep.training.family.load_splits", lambda *_: pytest.fail("too late"))
     model = "--models" if command == "ablate" else "--model"
@@ -133,7 +133,7 @@ def test_an_encoder_that_cannot_be_is_refused_at_once(run, monkeypatch, command,
     assert done.stderr.count("\n") == 1
 
 
-def test_names_of_others_have_a_hint(run):
+def test_names_of_other_libraries_get_a_hint(run):
     assert "'learning_rate' (did you mean 'lr'?)" in run("train", "--set", "learning_rate=1").stderr
     assert "no task 'sick' (did you mean 'sick-r' or 'sick-e'?)" in run("train", "--task", "sick").stderr
     assert "(did you mean 'dailydialog'?)" in run("train", "--task", "dailydialogue").stderr
@@ -153,25 +153,23 @@ def test_names_of_others_have_a_hint(run):
         (None, "A.SPACY", None, "labels"),
     ],
 )
-def test_a_training_file_stands_for_a_task(task, train, columns, found):
+def test_the_task_follows_from_the_training_file(task, train, columns, found):
     given = {"train": train, "text_columns": columns}
     assert task_of(task, {name: value for name, value in given.items() if value is not None}) == found
 
 
-def test_a_file_that_may_be_for_several_tasks_does_not(run):
+def test_a_file_of_several_tasks_needs_the_task(run):
     done = run("train", "--train", "a.jsonl")
-    assert (
-        done.stderr == "graphdep: error: --train a.jsonl: say what it is for, --task csv, labels or spans\n"
-    )
+    assert done.stderr == "graphdep: error: --train a.jsonl: name its task: --task csv, labels or spans\n"
 
 
 def words(text: str) -> set[str]:
-    """The words of a help in a frame."""
+    """The words of a help text in boxes."""
     return set(text.replace("│", " ").replace(",", " ").replace(";", " ").split())
 
 
 @pytest.mark.parametrize("command", ["train", "ablate"])
-def test_every_registered_task_stands_in_the_help(run, command):
+def test_the_help_has_every_task(run, command):
     done = run(command, "--help")
     assert done.exit_code == 0
     assert {name for family in families() for name in family.tasks} <= words(done.stdout)
@@ -181,7 +179,7 @@ def test_every_registered_task_stands_in_the_help(run, command):
     assert not any(place in done.stdout for place in (TASKS, MODELS, ROWS, EDGES))
 
 
-def test_whatever_can_be_predicted_stands_in_the_help(run):
+def test_the_help_has_every_kind_of_prediction(run):
     done = run("predict", "--help")
     assert PREDICTED not in done.stdout
     assert "for spans, a .jsonl file" in " ".join(done.stdout.split())
@@ -191,7 +189,7 @@ def test_whatever_can_be_predicted_stands_in_the_help(run):
         assert bool(family.predicted) == predicts, family.name
 
 
-def test_a_new_family_stands_in_the_lists(monkeypatch):
+def test_the_lists_have_a_new_family(monkeypatch):
     own = {"spelling": families()[0].tasks["cola"]}
     another = dataclasses.replace(families()[0], unit_name="letters", tasks=own)
     monkeypatch.setattr("graphdep.tasks.families", lambda: (another,))
@@ -236,7 +234,7 @@ def test_names_defaults_and_meanings(run):
     assert [row["name"] for row in rows] == ["max_epochs"]
 
 
-def test_what_is_unknown_is_refused(run):
+def test_unknown_names_are_refused(run):
     assert "did you mean 'lr'?" in run("settings", "learning_rate").stderr
     assert "no model 'berd'" in run("settings", "--model", "berd").stderr
     assert "'task' must be one of" in run("settings", "--task", "cats").stderr

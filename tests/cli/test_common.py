@@ -21,17 +21,17 @@ from hypothesis import strategies as st
 
 import graphdep
 from graphdep.cli import common as module
-from graphdep.cli.common import ended_as_by_ctrl_c, stream_texts
+from graphdep.cli.common import signals_as_interrupts, stream_texts
 
 
 def slow(content: str) -> list[str]:
-    """What the whole file gives at once."""
+    """The lines, from the whole file at once."""
     whole = content.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     return [line.strip() for line in whole.split("\n") if line.strip()]
 
 
 @given(st.text("ab ä犬🐕\ufeff\r\n\x0b\x85", max_size=40), st.integers(1, 9))
-def test_a_file_block_by_block_gives_what_the_whole_gives(tmp_path_factory, content, block):
+def test_reading_in_blocks_equals_reading_the_whole_file(tmp_path_factory, content, block):
     path = tmp_path_factory.getbasetemp() / "texts.txt"
     path.write_bytes(content.encode("utf-8"))
     before, module._BLOCK = module._BLOCK, block
@@ -41,7 +41,7 @@ def test_a_file_block_by_block_gives_what_the_whole_gives(tmp_path_factory, cont
             assert list(stream) == slow(content)
             assert total == len(slow(content))
         else:
-            with pytest.raises(ValueError, match="there is no text to parse"):
+            with pytest.raises(ValueError, match="there is no text"):
                 stream_texts(str(path))
     finally:
         module._BLOCK = before
@@ -61,8 +61,8 @@ def test_where_a_file_is_not_utf8(tmp_path_factory, content, block):
         module._BLOCK = before
 
 
-def test_a_large_file_is_not_held(tmp_path, monkeypatch):
-    """As many blocks are read as are needed for the texts that were taken."""
+def test_a_large_file_is_not_kept_in_memory(tmp_path, monkeypatch):
+    """Only the blocks of the requested texts are read."""
     path = tmp_path / "texts.txt"
     path.write_text("a text\n" * 1_000, encoding="utf-8")
     monkeypatch.setattr(module, "_BLOCK", 70)
@@ -88,7 +88,7 @@ def test_stdin_and_a_pipe_are_read_once(tmp_path, monkeypatch):
     stream, total, *_ = stream_texts("-")
     assert (list(stream), total) == (["a", "b"], None)
     monkeypatch.setattr(sys, "stdin", io.StringIO(" \n"))
-    with pytest.raises(ValueError, match="there is no text to parse in '-'"):
+    with pytest.raises(ValueError, match="there is no text in '-'"):
         list(stream_texts("-").stream)
     os.mkfifo(tmp_path / "pipe")
     writer = threading.Thread(target=(tmp_path / "pipe").write_text, args=("a dog\n",))
@@ -112,7 +112,7 @@ SETS = {"hidden_channels": 8, "ff_channels": 8, "num_layers": 1, "heads": 2, "ac
 
 @pytest.fixture
 def odd(run):
-    """Runs a command in a folder with a table and texts of odd names; fails unless it ends well."""
+    """Runs a command in a folder with odd file names; fails unless the command succeeds."""
     Path("a[").mkdir()
     rows = [("a fine film", "[/b]"), ("dull", "[red]x:dog:")] * 12
     with open(f"{ODD}.csv", "w", encoding="utf-8", newline="") as file:
@@ -132,14 +132,14 @@ def sets():
     return [part for name, value in SETS.items() for part in ("--set", f"{name}={value}")]
 
 
-def test_what_is_parsed_and_drawn(odd):
+def test_odd_names_in_parse_and_draw(odd):
     for command, suffix in (("parse", "conllu"), ("draw", "svg"), ("draw", "html")):
         output = f"{ODD} out.{suffix}"
         assert f"-> {output}" in odd(command, f"{ODD}.txt", "--parser", "chain", "--output", output)
         assert Path(output).is_file()
 
 
-def test_a_run_and_what_is_done_with_it(odd, sets):
+def test_odd_names_in_training_and_prediction(odd, sets):
     folder = f"{ODD} run"
     said = odd("train", *RUN, *sets, "--epochs", 1, "--output", folder)
     found = re.search(r"checkpoint: (.*)", said)[1]
@@ -157,7 +157,7 @@ def test_a_run_and_what_is_done_with_it(odd, sets):
     )
 
 
-def test_names_of_rows_and_of_failures(odd, sets):
+def test_odd_names_of_rows_and_failures(odd, sets):
     rows = [{"name": "x[/b]:dog:", "model": "transformer"}, {"name": "[red]y", "model": "dt"}]
     Path("rows.yaml").write_text(json.dumps({"task": "csv", "rows": rows}), encoding="utf-8")
     given = [*RUN[2:], *sets, "--config", "rows.yaml", "--seeds", 1, "--epochs", 1]
@@ -167,7 +167,7 @@ def test_names_of_rows_and_of_failures(odd, sets):
     assert f"{ODD} table/table.md" in said
 
 
-def test_systems_of_a_human_evaluation(odd):
+def test_odd_names_of_systems(odd):
     Path("a.jsonl").write_text(json.dumps({"context": ["hi"], "response": "ho"}) + "\n", encoding="utf-8")
     odd("human-eval", "sheet", "--system", "[/b]=a.jsonl", "--n", 1, "--raters", 1, "--output", ODD)
     sheet = Path(ODD, "raters", "rater1.csv")
@@ -180,8 +180,8 @@ def test_systems_of_a_human_evaluation(odd):
     assert "[/b]" in odd("human-eval", "score", sheet, "--key", Path(ODD, "key.json"))
 
 
-def test_no_other_console_is_made():
-    """Each would have to say again that nothing in it is markup."""
+def test_only_one_function_makes_consoles():
+    """Any other console would parse markup in paths and labels."""
     package = Path(graphdep.__file__).parent
     found = [
         path.relative_to(package).as_posix()
@@ -193,38 +193,38 @@ def test_no_other_console_is_made():
 
 @pytest.fixture
 def default():
-    """SIGTERM as a process starts with it."""
+    """SIGTERM with its default handler."""
     before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
     yield
     signal.signal(signal.SIGTERM, before)
 
 
-def test_the_first_signal_interrupts_and_what_comes_with_it_does_nothing(default, monkeypatch):
-    with ended_as_by_ctrl_c() as came:
+def test_the_first_signal_interrupts_and_a_second_one_at_once_does_nothing(default, monkeypatch):
+    with signals_as_interrupts() as received:
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGTERM)
         signal.raise_signal(signal.SIGTERM)
         monkeypatch.setattr("graphdep.cli.common.time.monotonic", lambda: math.inf)
         with pytest.raises(KeyboardInterrupt):  # the first one was dropped by somebody
             signal.raise_signal(signal.SIGTERM)
-    assert came == [signal.SIGTERM] * 3
+    assert received == [signal.SIGTERM] * 3
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
-def test_who_ignores_a_signal_goes_on_ignoring_it(default):
+def test_an_ignored_signal_stays_ignored(default):
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    with ended_as_by_ctrl_c() as came:
+    with signals_as_interrupts() as received:
         signal.raise_signal(signal.SIGTERM)
-    assert came == []
+    assert received == []
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
 
 
-def test_a_thread_is_left_alone(default):
+def test_threads_are_left_alone(default):
     found = []
 
     def inside() -> None:
-        with ended_as_by_ctrl_c() as came:
-            found.append((came, signal.getsignal(signal.SIGTERM)))
+        with signals_as_interrupts() as received:
+            found.append((received, signal.getsignal(signal.SIGTERM)))
 
     thread = threading.Thread(target=inside)
     thread.start()
@@ -234,8 +234,8 @@ def test_a_thread_is_left_alone(default):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="TerminateProcess cannot be caught")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_a_command_that_is_asked_to_end_leaves_nothing_half_written(tmp_path, number, code):
-    """It reads texts from a pipe that stays open, with its output begun."""
+def test_a_terminated_command_leaves_no_partial_output(tmp_path, number, code):
+    """The command waits for a pipe, with a partial output."""
     folder = tmp_path / "out"
     folder.mkdir()
     command = ["parse", "-", "--parser", "chain", "--output", str(folder / "trees.conllu")]
@@ -244,7 +244,7 @@ def test_a_command_that_is_asked_to_end_leaves_nothing_half_written(tmp_path, nu
         stdin=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # A shell that has put this test into the background has it ignore Ctrl-C, and so its children.
+        # In the background of a shell, this test and its children ignore Ctrl-C.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert child.stdin is not None

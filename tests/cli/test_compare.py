@@ -29,7 +29,7 @@ def folder(tmp_path):
     return write
 
 
-def test_json_is_one_object(run, folder):
+def test_json_has_the_comparison(run, folder):
     folder("good", GOOD)
     folder("bad", BAD, model="transformer")
     done = run("compare", "good", "bad", "--samples", 500, "--seed", 3, "--json")
@@ -45,26 +45,26 @@ def test_json_is_one_object(run, folder):
     assert (summary["task"], summary["n"], summary["samples"], summary["seed"]) == ("sick-e", 40, 500, 3)
 
 
-def test_the_table_says_what_it_is_over(run, folder):
+def test_the_table_explains_its_interval(run, folder):
     folder("good", GOOD)
     folder("bad", BAD)
     done = run("compare", "good", "bad", "--samples", 100)
     assert done.exit_code == 0, done.stderr
-    for text in ("accuracy", "95% interval", "smallest", "visible", "four cases of five"):
+    for text in ("accuracy", "A-B [95%]", "smallest", "visible", "4 of 5 such comparisons"):
         assert text in done.stdout
-    assert "over the 40 test examples, and not over seeds, unless several runs of each" in done.stdout
+    assert "over the 40 test examples, not over seeds: name several runs of each" in done.stdout
     assert max(map(len, done.stdout.split("A: ")[0].splitlines())) <= 80
     assert "verdict" not in done.stdout.lower()
 
 
-def test_a_bound_gives_a_verdict(run, folder):
+def test_a_bound_adds_a_verdict(run, folder):
     folder("good", GOOD)
     folder("bad", BAD)
     folder("near", GOOD + (np.arange(40) == 39))
     done = run("compare", "good", "bad", "--bound", 0.01, "--samples", 100)
     assert done.exit_code == 0, done.stderr
     assert "verdict" in done.stdout
-    assert "better" in done.stdout.splitlines()[5]
+    assert "better" in done.stdout.splitlines()[4]
     summary = json.loads(run("compare", "good", "near", "--bound", 0.1, "--json").stdout)
     assert summary["bound"] == 0.1
     assert summary["metrics"]["accuracy"]["verdict"] == "no effect larger than 0.1"
@@ -77,7 +77,7 @@ def test_a_bound_gives_a_verdict(run, folder):
     assert "'bound' must be a finite number above 0 (got -1.0)" in done.stderr
 
 
-def test_systems_that_predict_the_same_are_not_called_equal(run, folder):
+def test_the_same_predictions_are_not_called_equality(run, folder):
     folder("one", GOOD, model="dt", config={"edges": "dra", "num_layers": 1, "seed": 0}, seed=0)
     folder("other", GOOD, model="dt", config={"edges": "sia", "num_layers": 1, "seed": 0}, seed=0)
     done = run("compare", "one", "other", "--bound", 0.5)
@@ -89,21 +89,21 @@ def test_systems_that_predict_the_same_are_not_called_equal(run, folder):
     assert summary["metrics"]["accuracy"]["verdict"] == "the same predictions"
 
 
-def test_settings_are_no_seeds(run, folder):
+def test_runs_of_a_system_differ_only_in_seeds(run, folder):
     for lr in (0.1, 0.2):
         folder(f"lr{lr}", GOOD, config={"lr": lr, "seed": 0}, seed=0)
     folder("other", BAD, config={"lr": 0.1, "seed": 0, "model": "x"}, seed=0)
     done = run("compare", "lr0.1,lr0.2", "other")
     assert done.exit_code == 2
     assert "have one seed (0) and other settings (lr): they are not runs of one system" in done.stderr
-    # Of other seeds they may be, and are said.
+    # With different seeds they are allowed, and the table names the settings.
     folder("lr0.2", GOOD, config={"lr": 0.2, "seed": 1}, seed=1)
     folder("more", BAD, config={"lr": 0.1, "seed": 1, "model": "x"}, seed=1)
     done = run("compare", "lr0.1,lr0.2", "other,more")
     assert "Settings that differ, A / B: lr 0.1 and 0.2 / 0.1, model None / x." in done.stdout
 
 
-def test_runs_are_paired_by_their_seeds(run, folder):
+def test_runs_are_paired_by_seed(run, folder):
     for seed in range(3):
         folder(f"dt{seed}", np.roll(GOOD, seed), seed=seed)
         folder(f"lr{2 - seed}", np.roll(BAD, seed), seed=seed)
@@ -115,11 +115,11 @@ def test_runs_are_paired_by_their_seeds(run, folder):
     assert found["metrics"]["accuracy"]["interval"] == pytest.approx(list(expected.interval))
     assert found["b"]["runs"] == [f"lr{place}/predictions.csv" for place in (2, 1, 0)]
     assert json.loads(run("compare", "dt*", "other*", "--samples", 50, "--json").stdout)["paired"] is False
-    assert "over seeds, which are paired, and the 40 test" in run("compare", "dt*", "lr*").stdout
-    assert "over seeds, which are not paired, and" in run("compare", "dt*", "other*").stdout
+    assert "over paired seeds and the 40 test" in run("compare", "dt*", "lr*").stdout
+    assert "over unpaired seeds and" in run("compare", "dt*", "other*").stdout
 
 
-def test_a_copy_of_a_run_is_no_other_seed(run, folder):
+def test_a_copy_of_a_run_is_refused(run, folder):
     config = {"task": "sick-e", "model": "dt", "seed": 0}
     folder("first", GOOD, seed=0, config=config)
     folder("copy", GOOD, seed=0, config=config)
@@ -131,7 +131,7 @@ def test_a_copy_of_a_run_is_no_other_seed(run, folder):
     assert run("compare", "first,next", "bad", "--samples", 10).exit_code == 0
 
 
-def test_words_of_a_sentence_are_drawn_together(run, tmp_path):
+def test_words_of_a_sentence_are_resampled_together(run, tmp_path):
     group = np.arange(40) // 4
     for name, prediction in (("a", GOOD), ("b", BAD)):
         write_predictions(tmp_path / f"{name}.csv", TARGET, prediction, group, DIGEST)
@@ -147,7 +147,7 @@ def test_words_of_a_sentence_are_drawn_together(run, tmp_path):
     assert "example 0 is of group 0 in one run and of 9 in another" in run(*command, "odd.csv").stderr
 
 
-def test_patterns_and_lists_are_several_runs(run, folder):
+def test_patterns_and_lists_of_runs(run, folder):
     for seed in range(3):
         folder(f"dt_seed{seed}", np.roll(GOOD, seed), seed=seed)
         folder(f"lr_seed{seed}", np.roll(BAD, seed), seed=seed)
@@ -161,10 +161,10 @@ def test_patterns_and_lists_are_several_runs(run, folder):
     assert [len(summary[side]["runs"]) for side in "ab"] == [3, 3]
     done = run("compare", "dt_seed*", "lr_seed0", "--samples", 50)
     assert "mean of 3 runs" in done.stdout
-    assert "the seeds of A and the 40 test examples; the other side has one run" in done.stdout
+    assert "the seeds of A and the 40 test examples, not over seeds of the other system" in done.stdout
 
 
-def test_bare_files_need_the_task(run, tmp_path):
+def test_predictions_without_a_result_need_the_task(run, tmp_path):
     grades = TARGET + 1.5
     write_predictions(tmp_path / "a.csv", grades, grades + 0.1, None, DIGEST)
     write_predictions(tmp_path / "b.csv", grades, np.roll(grades, 1), None, DIGEST)
@@ -176,7 +176,7 @@ def test_bare_files_need_the_task(run, tmp_path):
     assert list(json.loads(run(*arguments, "--metric", "mse").stdout)["metrics"]) == ["mse"]
 
 
-def test_the_number_of_examples_is_that_of_the_result(run, folder):
+def test_predictions_and_result_have_the_same_number_of_examples(run, folder):
     folder("good", GOOD)
     folder("parts", BAD, data={"examples": {"test": 8}})  # five predictions an example
     assert run("compare", "good", "parts", "--samples", 10, "--json").exit_code == 0
@@ -230,9 +230,7 @@ def test_errors(run, folder, tmp_path, arguments, message):
     assert message in done.stderr
 
 
-def test_a_pattern_without_quotes_is_explained(run):
+def test_an_unquoted_pattern_is_explained(run):
     done = run("compare", "a_seed0", "a_seed1", "b_seed0", "b_seed1")
     assert done.exit_code == 2
-    assert (
-        "two systems are compared (got 4 names, the third 'b_seed0'): put a pattern in quotes" in done.stderr
-    )
+    assert "two systems are compared (got 4 names, the third 'b_seed0'): quote patterns" in done.stderr

@@ -27,7 +27,7 @@ def quick(monkeypatch, tmp_path):
     monkeypatch.setattr(demo, "PARSER", "chain")  # the bundled one takes seconds to load
 
 
-def test_parses_draws_trains_and_tells(run, quick, tmp_path):
+def test_the_whole_demo(run, quick, tmp_path):
     done = run("demo", "--seeds", "1", "--max-epochs", "1", "--json")
     assert done.exit_code == 0, done.stderr
     for text in ("1. Parsing", "<-root- ROOT", "dt@random", "no skill", "attention.png", "(reference: "):
@@ -36,14 +36,14 @@ def test_parses_draws_trains_and_tells(run, quick, tmp_path):
     plots = ("plot.png", "agreement/plot.png")
     page = (output / "explorer.html").resolve()
     assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
-    assert f"Open in a browser what the trained model does with a sentence: {page}" in done.stderr
+    assert f"Explore the trained model in a browser: {page}" in done.stderr
     for name in ("tree.png", "edges_dra.png", "edges_dt.png", "attention.png", *plots):
         assert (output / name).read_bytes()[:4] == b"\x89PNG"
     assert (output / "table.md").exists()
     assert (output / "agreement" / "table.md").exists()
     agreement, pairs = (", ".join(names) for names in (demo.AGREEMENT_MODELS, demo.MODELS))
     assert done.stderr.index(f"3. Agreement, 1 seeds: {agreement}") < done.stderr.index(f"1 seeds: {pairs}")
-    seen = re.search(r"the number of its subject \(right: transformer (\d\.\d\d), dt", done.stderr)
+    seen = re.search(r"of its subject \(validation accuracy: transformer (\d\.\d\d), dt", done.stderr)
     assert 0 <= float(seen[1]) <= 1
     summary = json.loads(done.stdout)
     assert [row["model"] for row in summary["rows"]] == list(demo.MODELS)
@@ -54,7 +54,7 @@ def test_parses_draws_trains_and_tells(run, quick, tmp_path):
     )
 
 
-def test_a_run_that_failed_is_said(quick, monkeypatch, tmp_path, capsys):
+def test_a_failed_run_is_reported(quick, monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(demo, "AGREEMENT_SETTINGS", {**demo.AGREEMENT_SETTINGS, "lr": 1e30})
     summary = demo.train_agreement(tmp_path / "datasets" / "mini", tmp_path, 1, 1)
     demo.show(summary, tmp_path / "agreement", Console(), False)
@@ -69,7 +69,7 @@ def test_corpus_is_generated_outside_a_clone(tmp_path, monkeypatch):
     assert (root / "agreement" / "raw" / "tense_bracket.gen").is_file()
 
 
-def test_commands_are_told_as_this_one_was_started(monkeypatch):
+def test_next_commands_are_printed_as_this_one_was_started(monkeypatch):
     monkeypatch.setattr("shutil.which", lambda name: f"/bin/{name}")
     assert demo.program() == "graphdep"
     monkeypatch.setattr("shutil.which", lambda name: None)

@@ -16,7 +16,7 @@ TEXTS = ["ann saw bob", "", "bob saw ann", "  ", "ann saw bob"]
 
 @pytest.fixture(scope="module")
 def checkpoint(corpus, tmp_path_factory):
-    """A trained model; the parser that it remembers looks the trees up in a file, and has to be given."""
+    """A model trained on trees from a file, so that its parser must be given."""
     from graphdep.training import TrainConfig, train
 
     settings = {
@@ -32,7 +32,7 @@ def checkpoint(corpus, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def model(checkpoint, corpus):
-    """Options that load it."""
+    """Options that load the model."""
     return ["--checkpoint", checkpoint, *corpus[2:]]
 
 
@@ -82,7 +82,7 @@ def test_one_text_as_json(run, model, checkpoint, expected):
     assert result == {"checkpoint": checkpoint, "shape": [1, 8], "parser_failures": 0, "output": None}
 
 
-def test_json_beside_a_file(run, model, tmp_path):
+def test_json_and_a_file(run, model, tmp_path):
     done = run("embed", *model, "ann saw bob", "--output", "vectors.npy", "--json")
     result = json.loads(done.stdout)
     assert result["output"] == "vectors.npy"
@@ -90,7 +90,7 @@ def test_json_beside_a_file(run, model, tmp_path):
     assert np.load(tmp_path / "vectors.npy").shape == (1, 8)
 
 
-def test_columns_of_a_table(run, model, expected, tmp_path):
+def test_texts_of_a_column(run, model, expected, tmp_path):
     rows = "".join(f'{number},"{text}"\n' for number, text in enumerate(TEXTS))
     (tmp_path / "texts.csv").write_text("id,body\n" + rows)
     for given in (["--input", "texts.csv"], ["texts.csv"]):
@@ -101,13 +101,12 @@ def test_columns_of_a_table(run, model, expected, tmp_path):
         np.testing.assert_array_equal(np.load(tmp_path / "vectors.npy"), expected)
     done = run("embed", *model, "--input", "texts.csv")
     assert (
-        "texts.csv has columns: say which one holds the texts (--text-columns; it has id, body)"
-        in done.stderr
+        "texts.csv has columns: name the one with the texts (--text-columns; it has id, body)" in done.stderr
     )
     assert done.exit_code == 2
 
 
-def test_several_texts_and_a_file_as_texts(run, model, expected, tmp_path):
+def test_several_texts_and_a_file(run, model, expected, tmp_path):
     vectors = [json.loads(run("embed", *model, *TEXTS[::2], "--json").stdout)["vectors"]]
     (tmp_path / "texts.txt").write_text("".join(f"{text}\n" for text in TEXTS[::2]))
     vectors.append(json.loads(run("embed", *model, "texts.txt", "--json").stdout)["vectors"])
@@ -120,9 +119,9 @@ def test_several_texts_and_a_file_as_texts(run, model, expected, tmp_path):
     [
         (["none.txt"], "no file 'none.txt' (a text would have spaces)"),
         (["ann saw bob", "--input", "empty.txt"], "give either a TEXT or --input FILE"),
-        (["--input", "latin.txt", "--text-columns", "a"], "--text-columns is for files that have columns"),
+        (["--input", "latin.txt", "--text-columns", "a"], "--text-columns is for files with columns"),
         ([], "give either a TEXT or --input FILE"),
-        (["--input", "empty.txt"], "empty.txt: no line, and so no text"),
+        (["--input", "empty.txt"], "empty.txt: there are no lines"),
         (["--input", "latin.txt"], "latin.txt:2: not UTF-8 at byte 3"),
         (["ann", "--output", "vectors.pkl"], "'output' must end in .npy, .csv, .tsv (got 'vectors.pkl')"),
         (["ann", "--checkpoint", "none.ckpt"], "no checkpoint at none.ckpt"),
@@ -141,23 +140,23 @@ def test_errors(run, model, tmp_path, arguments, message):
 @pytest.mark.parametrize(
     ("output", "message"),
     [
-        ("texts.csv", "'output' is the file of --input, which would be lost (got 'texts.csv')"),
-        ("model.npy", "'output' is the file of --checkpoint, which would be lost (got 'model.npy')"),
+        ("texts.csv", "'output' would overwrite the file of --input (got 'texts.csv')"),
+        ("model.npy", "'output' would overwrite the file of --checkpoint (got 'model.npy')"),
         ("folder.csv", "'output' must be a file (got the folder 'folder.csv')"),
         (
             "texts.csv/a/v.npy",
-            "cannot be written: 'texts.csv' is no folder to write in (got 'texts.csv/a/v.npy')",
+            "cannot be written: 'texts.csv' is not a writable folder (got 'texts.csv/a/v.npy')",
         ),
-        ("closed/v.npy", "cannot be written: 'closed' is no folder to write in (got 'closed/v.npy')"),
+        ("closed/v.npy", "cannot be written: 'closed' is not a writable folder (got 'closed/v.npy')"),
     ],
 )
-def test_an_unusable_output_is_found_before_anything_is_read(run, tmp_path, monkeypatch, output, message):
+def test_an_invalid_output_is_refused_before_reading(run, tmp_path, monkeypatch, output, message):
     for name in ("texts.csv", "model.ckpt"):
         (tmp_path / name).write_bytes(b"no UTF-8 and no checkpoint: \xff")
     (tmp_path / "model.npy").symlink_to("model.ckpt")
     for name in ("folder.csv", "closed"):
         (tmp_path / name).mkdir()
-    # Whoever runs the tests may write everywhere.
+    # The user who runs the tests may be root.
     monkeypatch.setattr(os, "access", lambda path, mode: str(path) != "closed")
     before = sorted(tmp_path.rglob("*"))
     done = run("embed", "--checkpoint", "model.ckpt", "--input", "./texts.csv", "--output", output)
@@ -167,14 +166,14 @@ def test_an_unusable_output_is_found_before_anything_is_read(run, tmp_path, monk
     assert (tmp_path / "texts.csv").read_bytes().endswith(b"\xff")
 
 
-def test_the_parser_of_a_checkpoint_has_to_be_given(run, checkpoint, corpus):
+def test_the_parser_of_a_checkpoint_must_be_given(run, checkpoint, corpus):
     done = run("embed", "--checkpoint", checkpoint, "ann saw bob")
     assert done.exit_code == 2
     assert f"trained with the parser '{corpus[3]}'; only 'bundled' is taken" in done.stderr
     assert "--parser" in done.stderr
 
 
-def test_a_long_line_has_its_number_or_is_cut(run, model, tmp_path):
+def test_a_long_line_is_an_error_with_its_number_or_cut(run, model, tmp_path):
     (tmp_path / "in.txt").write_text("ann saw bob\n\nann saw bob again\n")
     done = run("embed", *model, "--input", "in.txt", "--max-words", 3)
     assert done.exit_code == 2

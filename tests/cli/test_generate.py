@@ -17,7 +17,7 @@ SIZES = {"hidden_channels": 16, "ff_channels": 16, "heads": 2, "num_layers": 1, 
 
 
 class Chains(Parser):
-    """A chain for every text."""
+    """Gives every text a chain tree."""
 
     @property
     def fingerprint(self) -> str:
@@ -37,7 +37,7 @@ def dialogues(tmp_path_factory) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def checkpoint(dialogues, tmp_path_factory) -> str:
-    """A trained model; the parser that it remembers looks the trees up in a file, and has to be given."""
+    """A model trained on trees from a file, so that its parser must be given."""
     from graphdep.training import TrainConfig, train
 
     settings = {"task": "dailydialog", **dialogues, **SIZES, "min_freq": 1, "max_epochs": 4, "lr": 0.03}
@@ -48,7 +48,7 @@ def checkpoint(dialogues, tmp_path_factory) -> str:
 
 @pytest.fixture(scope="module")
 def model(checkpoint, dialogues) -> list[str]:
-    """Options that load it."""
+    """Options that load the model."""
     return ["--checkpoint", checkpoint, "--parser", dialogues["parser"]]
 
 
@@ -77,7 +77,7 @@ def test_every_line_keeps_its_keys_and_gets_a_response(run, model, checkpoint, d
     assert objects(written) == [{**row, "response": text} for row, (text,) in zip(rows, expected)]
 
 
-def test_stdin_to_stdout_with_the_best(model, checkpoint, dialogues, contexts):
+def test_stdin_to_stdout_with_the_best_responses(model, checkpoint, dialogues, contexts):
     decoding = ["--strategy", "beam", "--beams", "3", "--num-return", "2", "--max-length", "4"]
     decoding += ["--length-penalty", "0.5", "--no-repeat-ngram", "2", "--batch-size", "1"]
     text = b"\xef\xbb\xbf" + contexts.read_bytes().replace(b"\n", b"\r\n")
@@ -92,7 +92,7 @@ def test_stdin_to_stdout_with_the_best(model, checkpoint, dialogues, contexts):
     assert all(len(set(texts)) == 2 for texts in expected)
 
 
-def test_draws_and_json(run, model, contexts, tmp_path):
+def test_sampling_and_json(run, model, contexts, tmp_path):
     options = [
         "--strategy",
         "sample",
@@ -115,7 +115,7 @@ def test_draws_and_json(run, model, contexts, tmp_path):
     assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
 
 
-def test_the_output_of_one_model_is_input_of_the_next(run, model, tmp_path):
+def test_output_can_be_input_again(run, model, tmp_path):
     row = {"context": ["ann saw bob"], "response": "old", "responses": ["old", "older"], "reference": "r"}
     (tmp_path / "a.jsonl").write_text(json.dumps(row))
     (result,) = objects(run("generate", *model, "--input", "a.jsonl").stdout)
@@ -128,10 +128,10 @@ def test_the_output_of_one_model_is_input_of_the_next(run, model, tmp_path):
     [
         (b"", "a blank line, where an object must be"),
         (b'{"context": ["a"]', "no JSON"),
-        (b'["a"]', "no object with 'context', a list of at least one (got '[\"a\"]')"),
+        (b'["a"]', "must be an object with a non-empty list 'context' (got '[\"a\"]')"),
         (b'{"context": "a"}', "'context' must be a list (got str 'a')"),
         (b'{"context": ["a", 1]}', "'context[1]' must be a string (got int 1)"),
-        (b'{"context": []}', "no object with 'context', a list of at least one"),
+        (b'{"context": []}', "must be an object with a non-empty list 'context'"),
         (b'{"context": ["a", " \\n"]}', "'context[1]' is blank: a turn has at least one word"),
         (b'{"context": ["a"], "context": ["b"]}', "no JSON: the key 'context' occurs 2 times"),
         (b'{"context": ["a"], "x": NaN}', "no JSON: Out of range float values"),
@@ -139,7 +139,7 @@ def test_the_output_of_one_model_is_input_of_the_next(run, model, tmp_path):
         (b'{"context": ["caf\xe9"]}', "not UTF-8 at byte 17"),
     ],
 )
-def test_a_bad_line_is_named_and_nothing_is_written(run, model, tmp_path, bad, message):
+def test_an_invalid_line_is_named_and_nothing_is_written(run, model, tmp_path, bad, message):
     good = b'{"context": ["ann saw bob"]}'
     (tmp_path / "in.jsonl").write_bytes(b"\n".join([good, bad, good, b""]))
     for output in ([], ["--output", "out.jsonl"]):
@@ -154,7 +154,7 @@ def test_a_bad_line_is_named_and_nothing_is_written(run, model, tmp_path, bad, m
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--output", "o.jsonl"], "--output needs --input: without it, this is a chat"),
+        (["--output", "o.jsonl"], "--output needs --input; without it, a chat starts"),
         (["--num-return", "2"], "--num-return needs --input"),
         (["--input", "in.jsonl", "--json"], "--json needs --output"),
         (["--input", "missing.jsonl"], "missing.jsonl: No such file"),
@@ -179,7 +179,7 @@ def test_errors(run, model, checkpoint, tmp_path, arguments, message):
 
 @pytest.fixture
 def chat(checkpoint, monkeypatch):
-    """Sends lines to the chat; any text has a tree there."""
+    """Sends lines to the chat, with a parser for any text."""
     monkeypatch.setattr("graphdep.training.estimator.resolve_parser", lambda *_, **__: Chains())
     arguments = ["generate", "--checkpoint", checkpoint, "--parser", "bundled"]
     return lambda text: CliRunner().invoke(app, arguments, input=text)
@@ -199,14 +199,14 @@ def test_a_chat_remembers_until_reset(chat, monkeypatch):
     assert asked == [["ann saw bob"], ["ann saw bob", first, "dan met ann"], ["ann"]]
 
 
-def test_a_chat_ends_with_its_input(chat):
+def test_a_chat_ends_at_the_end_of_input(chat):
     assert chat("").exit_code == chat("/quit").exit_code == 0
     done = chat("我 喜欢 茶 😀\nann saw bob")
     assert done.exit_code == 0
     assert len(done.stdout.splitlines()) == 2
 
 
-def test_nothing_said_is_no_turn(chat, monkeypatch):
+def test_an_empty_response_is_no_turn(chat, monkeypatch):
     contexts = []
     monkeypatch.setattr(Responder, "respond", lambda self, c: contexts.extend(map(list, c)) or [[""]])
     done = chat("a\nb\n")
@@ -214,7 +214,7 @@ def test_nothing_said_is_no_turn(chat, monkeypatch):
     assert contexts == [["a"], ["a", "b"]]
 
 
-def test_ctrl_c_leaves_a_chat(chat, monkeypatch):
+def test_ctrl_c_ends_a_chat(chat, monkeypatch):
     def interrupted(prompt):
         raise KeyboardInterrupt
 
@@ -224,7 +224,7 @@ def test_ctrl_c_leaves_a_chat(chat, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", [ValueError, RuntimeError, ParserUnavailableError])
-def test_a_bad_line_in_a_chat_is_no_turn(chat, monkeypatch, kind):
+def test_an_invalid_line_in_a_chat_is_no_turn(chat, monkeypatch, kind):
     asked, respond = [], Responder.respond
 
     def failing(self, contexts):
@@ -243,7 +243,7 @@ def test_a_bad_line_in_a_chat_is_no_turn(chat, monkeypatch, kind):
     assert "no tree for 'fail'" in no_tree
 
 
-def test_a_long_text_has_its_line_or_is_cut(run, model, tmp_path):
+def test_a_long_text_is_an_error_with_its_line_or_cut(run, model, tmp_path):
     row = {"context": ["ann saw bob", "bob met cid and ann"]}
     (tmp_path / "in.jsonl").write_text(
         json.dumps({"context": ["ann saw bob"]}) + "\n" + json.dumps(row) + "\n"

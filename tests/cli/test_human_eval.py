@@ -10,7 +10,7 @@ import pytest
 
 @pytest.fixture
 def sheets(run):
-    """Writes the sheets of two systems; returns what the command did."""
+    """Writes the sheets of two systems; returns the result of the command."""
     for name in ("a", "b"):
         lines = [json.dumps({"context": [f"turn {i}"], "response": f"{name} {i}"}) for i in range(4)]
         Path(f"{name}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -61,7 +61,7 @@ def test_from_sheets_to_the_table(run, sheets):
     done = run(*arguments)
     assert done.exit_code == 0, done.stderr
     assert done.stdout.split("A ")[1].split()[:5] == ["100.0", "0.0", "0.0", "2.00", "6"]
-    assert "Fleiss' kappa 1.000, over 6 items that all 2 raters graded." in done.stdout
+    assert "Fleiss' kappa 1.000, over the 6 items that all 2 raters graded." in done.stdout
     done = run(*arguments, "--json")
     assert done.stdout.count("\n") == 1
     summary = json.loads(done.stdout)
@@ -77,11 +77,11 @@ def test_from_sheets_to_the_table(run, sheets):
     [
         (["a.jsonl"], "'--system' must be NAME=FILE (got 'a.jsonl')"),
         (["=a.jsonl"], "'--system' must be NAME=FILE (got '=a.jsonl')"),
-        (["A=a.jsonl", "A=b.jsonl"], "'--system' names 'A' twice"),
+        (["A=a.jsonl", "A=b.jsonl"], "'--system' has 'A' twice"),
         (["A=missing.jsonl"], "missing.jsonl: No such file or directory"),
     ],
 )
-def test_bad_systems(run, systems, message):
+def test_invalid_systems(run, systems, message):
     Path("a.jsonl").write_text('{"context": ["x"], "response": "y"}\n', encoding="utf-8")
     options = [part for system in systems for part in ("--system", system)]
     done = run("human-eval", "sheet", *options, "--output", "out")

@@ -36,12 +36,12 @@ def test_a_text_becomes_conllu_on_stdout(run, parser):
     assert "1 text, 1 sentence, 0 texts with a chain tree" in done.stderr
 
 
-def test_a_word_that_is_no_file_is_said_to_be_a_text(run, parser, caplog):
+def test_a_word_that_is_no_file_is_a_text_with_a_warning(run, parser, caplog):
     assert run("parse", "and/or", "--parser", "chain").exit_code == 0
-    assert "there is no file 'and/or', and it is read as a text of one word" in caplog.text
+    assert "there is no file 'and/or': read as a text of one word" in caplog.text
 
 
-def test_a_file_holds_a_text_a_line(run, parser, tmp_path):
+def test_a_file_has_one_text_per_line(run, parser, tmp_path):
     (tmp_path / "texts.txt").write_text("ann saw bob\n\nbob saw ann\r\n", encoding="utf-8")
     done = run("parse", "texts.txt", *parser, "--output", "trees.conllu")
     assert done.exit_code == 0, done.stderr
@@ -54,7 +54,7 @@ def test_a_file_holds_a_text_a_line(run, parser, tmp_path):
     ("text", "message"),
     [
         ("missing.txt", "no file 'missing.txt'"),
-        ("  ", "there is no text to parse"),
+        ("  ", "there is no text"),
         (".", "'.' is neither a file"),
         ("./texts", "no file './texts' (a text would have spaces)"),
     ],
@@ -72,7 +72,7 @@ def test_a_file_that_is_not_utf8(run, parser, tmp_path):
     assert "latin.txt: not UTF-8 at byte 3" in done.stderr
 
 
-def test_a_failure_leaves_no_output(run, parser, tmp_path):
+def test_a_failed_command_leaves_no_output(run, parser, tmp_path):
     done = run("parse", "a text that the file does not have", *parser, "--output", "trees.conllu")
     assert done.exit_code == 2
     assert not (tmp_path / "trees.conllu").exists()
@@ -86,7 +86,7 @@ def test_the_output_is_not_the_input(run, parser, tmp_path, name):
     (tmp_path / "hard.txt").hardlink_to(source)
     done = run("parse", "texts.txt", *parser, "--output", name)
     assert done.exit_code == 2
-    assert "'output' is the file of TEXT_OR_FILE, which would be lost" in done.stderr
+    assert "'output' would overwrite the file of TEXT_OR_FILE" in done.stderr
     assert source.read_text(encoding="utf-8") == "ann saw bob\n"
 
 
@@ -95,12 +95,12 @@ def test_the_output_is_not_the_file_of_the_parser(run, parser):
     before = file.read_bytes()
     done = run("parse", "ann saw bob", *parser, "--output", str(file))
     assert done.exit_code == 2
-    assert "'output' is the file of --parser, which would be lost" in done.stderr
+    assert "'output' would overwrite the file of --parser" in done.stderr
     assert file.read_bytes() == before
 
 
 @pytest.mark.parametrize("engine", [[], pytest.param(["--engine", "pybart"], marks=needs_pybart)])
-def test_enhanced_graphs_are_in_column_deps(run, tmp_path, engine):
+def test_enhanced_graphs_are_written_to_deps(run, tmp_path, engine):
     rows = ("ann _ 2 nsubj", "sings _ 0 root", "and _ 4 cc", "hums VB 2 conj")
     columns = (row.split() for row in rows)
     lines = [f"{i}\t{w}\t_\t_\t{t}\t_\t{h}\t{d}\t_\t_" for i, (w, t, h, d) in enumerate(columns, 1)]
@@ -132,7 +132,7 @@ def test_an_unknown_level_engine_or_home(run, parser, options, message):
     assert message in done.stderr
 
 
-def test_corenlp_makes_its_own_graphs(run, monkeypatch):
+def test_corenlp_has_its_own_graphs(run, monkeypatch):
     asked = []
 
     def answer(name, **options):
@@ -145,8 +145,8 @@ def test_corenlp_makes_its_own_graphs(run, monkeypatch):
     assert asked == [("corenlp", level) for level in ("enhanced++", "enhanced")]
 
 
-def test_a_cache_and_processes(run, parser, monkeypatch):
-    """With a cache that has all of it the parser is not asked again."""
+def test_cache_and_processes(run, parser, monkeypatch):
+    """If the cache has all texts, the parser is not called."""
     assert run("parse", "ann saw bob", *parser, "--cache", "parses.sqlite", "--workers", "2").exit_code == 0
     monkeypatch.setattr("graphdep.parsing.ConlluParser.parse_texts", None)
     done = run("parse", "ann saw bob", *parser, "--cache", "parses.sqlite")
@@ -157,13 +157,13 @@ def test_a_cache_and_processes(run, parser, monkeypatch):
     assert "--workers" in done.stderr
 
 
-def test_no_folder_is_made_in_the_root_of_the_disk(run):
+def test_no_folder_is_made_in_the_root_directory(run):
     done = run("parse", "A text here.", "--output", "/nosuchfolder/x.conllu")
     assert done.exit_code == 2
     assert "'output' cannot be written: no folder '/nosuchfolder'" in done.stderr
 
 
-def test_a_pipe_is_read_as_a_file_is(run, parser, tmp_path):
+def test_a_pipe_is_read_like_a_file(run, parser, tmp_path):
     os.mkfifo(tmp_path / "pipe")
     writer = threading.Thread(target=(tmp_path / "pipe").write_text, args=("A dog barks .\n",))
     writer.start()
@@ -174,7 +174,7 @@ def test_a_pipe_is_read_as_a_file_is(run, parser, tmp_path):
     assert "'/dev/null' is neither a file nor a pipe" in run("parse", "/dev/null").stderr
 
 
-def test_brackets_go_to_a_file_of_brackets(run, tmp_path):
+def test_brackets_are_written_to_ptb_files(run, tmp_path):
     (tmp_path / "in.ptb").write_text("(ROOT (S (NP (PRP She)) (VP (VBZ sings))))\n", encoding="utf-8")
     parse = ["parse", "She sings", "--parser", "ptb:in.ptb"]
     done = run(*parse, "--constituents", "--output", "out.mrg")
@@ -182,33 +182,33 @@ def test_brackets_go_to_a_file_of_brackets(run, tmp_path):
     assert (tmp_path / "out.mrg").read_bytes() == (tmp_path / "in.ptb").read_bytes()
     done = run(*parse, "--output", "new.ptb")
     assert done.exit_code == 2
-    assert "'output' has brackets, which are --constituents (got 'new.ptb')" in done.stderr
+    assert "'output' is for brackets: add --constituents (got 'new.ptb')" in done.stderr
     assert not (tmp_path / "new.ptb").exists()
 
 
-def test_half_a_character_is_refused_before_anything_is_parsed(run):
+def test_half_a_character_is_refused_before_parsing(run):
     done = run("parse", "A \udcff dog .", "--parser", "stanza:xx")
     assert done.exit_code == 2
     assert "text 1 has half a character: 'A \\udcff dog .'" in done.stderr
 
 
-def test_stdout_is_utf8_whatever_the_locale_is(tmp_path):
+def test_stdout_is_utf8_in_any_locale(tmp_path):
     environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONPATH": str(Path(__file__).parents[2])}
     command = [sys.executable, "-m", "graphdep", "parse", "A dög.", "--parser", "chain"]
     done = subprocess.run(command, env=environment, capture_output=True, check=True)
     assert "dög" in done.stdout.decode("utf-8")
 
 
-def test_what_is_read_or_kept_is_never_the_output(run, tmp_path):
+def test_the_output_is_never_an_input_or_the_cache(run, tmp_path):
     parse = ["parse", "She sings.", "--parser", "chain"]
     assert run(*parse, "--cache", "parses.sqlite", "--output", "a.conllu").exit_code == 0
     kept = (tmp_path / "parses.sqlite").read_bytes()
     done = run(*parse, "--cache", "parses.sqlite", "--output", "parses.sqlite")
     assert done.exit_code == 2
-    assert "'output' is the file of --cache, which would be lost" in done.stderr
+    assert "'output' would overwrite the file of --cache" in done.stderr
     assert (tmp_path / "parses.sqlite").read_bytes() == kept
     done = run(*parse, "--cache", "new", "--output", f"../{tmp_path.name}/new")
-    assert "'output' is the file of --cache, which would be lost" in done.stderr
+    assert "'output' would overwrite the file of --cache" in done.stderr
     assert not (tmp_path / "new").exists()
 
     (tmp_path / "in.txt").write_text("She sings.\n", encoding="utf-8")
@@ -217,7 +217,7 @@ def test_what_is_read_or_kept_is_never_the_output(run, tmp_path):
     with open(tmp_path / "in.txt", encoding="utf-8") as file:
         done = subprocess.run(command, stdin=file, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 2
-    assert "'output' is the file that stdin is read from" in done.stderr
+    assert "'output' would overwrite the file that stdin reads" in done.stderr
     assert (tmp_path / "in.txt").read_text(encoding="utf-8") == "She sings.\n"
 
 
@@ -227,7 +227,7 @@ def test_closed_streams_are_named(monkeypatch):
         texts.stream_texts("-")
 
 
-def test_a_picture_a_sentence(run, tmp_path):
+def test_one_picture_per_sentence(run, tmp_path):
     done = run("draw", "it rains", "--parser", "chain", "--edges", "dra,transformer")
     assert done.exit_code == 0, done.stderr
     picture = (tmp_path / "tree.svg").read_text()
@@ -239,7 +239,7 @@ def test_a_picture_a_sentence(run, tmp_path):
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["a-1.png", "a-2.png"]
 
 
-def test_a_page_of_all_sentences_and_of_what_differs(run, tmp_path):
+def test_pages_of_all_sentences_and_of_differences(run, tmp_path):
     (tmp_path / "texts.txt").write_text("it rains\nthe sun shines\n")
     done = run("draw", "texts.txt", "--parser", "chain", "--edges", "dra,dt", "--output", "page.html")
     assert done.exit_code == 0, done.stderr
@@ -254,7 +254,7 @@ def test_a_page_of_all_sentences_and_of_what_differs(run, tmp_path):
     assert "both: dra" in (tmp_path / "difference.svg").read_text()
 
 
-def test_edges_that_read_phrases_are_drawn_with_them(run, tmp_path):
+def test_edges_over_phrases_are_drawn_with_phrases(run, tmp_path):
     done = run("draw", "The old dog chased a cat.", "--edges", "constituents")
     assert done.exit_code == 0, done.stderr
     assert ">VP</text>" in (tmp_path / "tree.svg").read_text()
@@ -269,7 +269,7 @@ def test_edges_that_read_phrases_are_drawn_with_them(run, tmp_path):
         (["none.txt"], "no file 'none.txt'"),
         (["it rains", "--parser", "chain", "--edges", "drat"], "drat"),
         (["it rains", "--parser", "chain", "--constituents"], "constituents"),
-        (["it rains", "--against", "random"], "'against' compares the edges of --edges"),
+        (["it rains", "--against", "random"], "--against needs --edges"),
     ],
 )
 def test_errors_of_draw(run, arguments, message):
@@ -301,7 +301,7 @@ def test_a_picture_and_the_weights(run, checkpoint, tmp_path):
     assert "4 words, 2 layers, 2 heads -> new/maps.png" in done.stderr
 
 
-def test_the_gate_in_place_of_the_weights(run, checkpoint, tmp_path):
+def test_the_gate_instead_of_the_weights(run, checkpoint, tmp_path):
     text = ["attention", "--checkpoint", checkpoint, "--parser", "chain", "ann likes bob"]
     done = run(*text, "--gate", "--json", "--output", "gate.png")
     assert done.exit_code == 0, done.stderr
@@ -324,7 +324,7 @@ def test_one_head_is_as_wide_as_a_column(run, checkpoint, tmp_path):
         with Image.open(tmp_path / "head.png") as picture:
             assert picture.size == tuple(round(1.1 * side) for side in size)
     for wrong, message in (
-        (("--head", 1), "--head is one of a layer: give --layer, too"),
+        (("--head", 1), "--head needs --layer"),
         (("--layer", 2, "--head", 3), "'head' must be between 1 and 2"),
         (("--figsize", "wide"), "'figsize' must be WxH, inches from 1 to 100, such as 3.3x2.9 (got 'wide')"),
         (("--figsize", "0x3"), "'figsize' must be WxH"),
@@ -343,7 +343,7 @@ def test_one_layer_without_special_nodes(run, checkpoint, tmp_path):
     for wrong, message in (
         (("--layer", 3), "'layer' must be between 1 and 2"),
         (("--output", "map.txt"), "'output' must end in .png"),
-        (("--output", checkpoint), "'output' is the file of --checkpoint"),
+        (("--output", checkpoint), "'output' would overwrite the file of --checkpoint"),
     ):
         done = run(*text, *wrong)
         assert done.exit_code != 0
@@ -399,7 +399,7 @@ def test_two_models_and_the_parse_against_a_random_tree(run, checkpoints, tmp_pa
     assert sides[0]["governor"] == [-1, 0, 1, 2]
 
 
-def test_on_which_edges_the_answer_depends(run, checkpoints, tmp_path):
+def test_masks_of_explainers(run, checkpoints, tmp_path):
     text = ("ann likes bob", "--parser", "chain", "--explain", "gradient")
     done = run("explore", "--checkpoint", checkpoints[0], *text)
     assert done.exit_code == 0, done.stderr
@@ -417,7 +417,7 @@ def test_on_which_edges_the_answer_depends(run, checkpoints, tmp_path):
         (["a", "--parser", "chain", "--explain", "shap"], "'explain' must be one of gradient, gnn"),
         (
             ["a", "--parser", "chain", "--edges", "dra,constituents"],
-            "'edges' 'constituents' read constituents, and 'dt' was trained without",
+            "'edges' 'constituents' need constituents, which the input of 'dt' lacks",
         ),
         (["a", "--candidate", "b", "--parser", "chain"], "'candidates' are for response selection"),
     ],
@@ -428,7 +428,7 @@ def test_errors_of_explore(run, checkpoints, arguments, message):
     assert message in done.stderr
 
 
-def test_two_of_the_same_model_are_called_by_their_folders(checkpoints):
+def test_sides_with_the_same_model_are_named_by_folder(checkpoints):
     from pathlib import Path
 
     from graphdep import explore

@@ -41,14 +41,14 @@ def my_edges(tmp_path):
 
 
 def forget() -> None:
-    """As in another process."""
+    """Clears registered edges, as in another process."""
     registry._own.clear()
     sys.modules.pop("my_edges", None)
 
 
 @pytest.fixture
 def checkpoint(run, tiny, tmp_path, tmp_path_factory):
-    """A run of the first test that asks for it, in the folder of each."""
+    """A run, trained once and copied to each test's folder."""
     kept = tmp_path_factory.getbasetemp() / "own-edges"
     if not kept.exists():
         done = run("train", "--edges", "my_edges:ROOTED", *tiny, "--output", "trained", "--json")
@@ -61,13 +61,13 @@ def checkpoint(run, tiny, tmp_path, tmp_path_factory):
     return json.loads((kept / "said.json").read_text())
 
 
-def test_trains_and_is_in_the_result(checkpoint, run):
+def test_own_edges_are_in_the_result(checkpoint, run):
     assert checkpoint["config"]["edges"] == "my_edges:ROOTED"
     assert checkpoint["label"] == "dt, edges my_edges:ROOTED"
     assert checkpoint["own_edges"]["edges"].startswith("((Ahead() | RootEdges(scope='utterance')) | Self")
 
 
-def test_evaluate_asks_for_them_and_gives_the_scores_of_the_training(checkpoint, run, corpus):
+def test_evaluate_needs_the_edges_and_repeats_the_scores(checkpoint, run, corpus):
     file = ["--checkpoint", "trained/best.ckpt", *corpus]
     done = run("evaluate", *file)
     assert done.exit_code == 2
@@ -118,7 +118,8 @@ def test_rows_by_edges(run, tiny, tmp_path):
         "dt-lr edges=transformer",
     ]
     assert {row["model"] for row in summary["rows"]} == {"dt-lr"}
-    assert summary["rows"][0]["label"] == "dt-lr edges=dra labels=False"
+    assert [row["label"] for row in summary["rows"]] == ["dra", "my_edges:ROOTED", "transformer"]
+    assert summary["title"] == "SICK-E, dt-lr, labels=False"
     against = [row["against"] and row["against"]["row"] for row in summary["rows"]]
     assert against == ["dt-lr edges=transformer"] * 2 + [None]
     assert "on edges ((Ahead() | RootEdges" in summary["rows"][1]["about"]
@@ -128,9 +129,9 @@ def test_rows_by_edges(run, tiny, tmp_path):
     low, high = summary["rows"][1]["against"]["interval"]
     difference = summary["rows"][1]["against"]["difference"]
     assert f"| {difference:+.4f} [{low:+.4f}, {high:+.4f}] |" in table
-    assert "difference: to the row dt-lr edges=transformer (accuracy)" in table
+    assert "difference: accuracy minus that of transformer, " in table
     assert "sick-e,dt-lr edges=my_edges:ROOTED,0,test_accuracy" in (folder / "table.csv").read_text()
-    # Again, in another process: nothing is trained a second time.
+    # In another process, nothing is trained again.
     times = {path: path.stat().st_mtime_ns for path in folder.rglob("best.ckpt")}
     forget()
     again = json.loads(run(*arguments, "--json", "--reference", "dra").stdout)
@@ -140,8 +141,8 @@ def test_rows_by_edges(run, tiny, tmp_path):
     assert [row["against"] is None for row in again["rows"]] == [True, False, False]
 
 
-def test_edited_code_is_a_new_run_and_is_told(run, tiny, tmp_path):
-    """Though what it does differs on longer texts than these alone."""
+def test_edited_code_is_a_new_run_with_a_message(run, tiny, tmp_path):
+    """Even if the edges differ only on longer texts."""
     arguments = ["ablate", "--models", "dt", "--edges", "transformer,my_edges:NEAR", "--seeds", "1", *tiny]
     window = """
 class Near(EdgeConstructor):
@@ -166,8 +167,8 @@ NEAR = Near() | RootEdges() | SelfLoops()
     assert len([*tmp_path.rglob("best.ckpt")]) == 3
 
 
-def test_the_row_of_a_model_is_the_run_of_its_own_edges(run, tiny, tmp_path):
-    """``dt`` on the edges ``dt`` is ``dt``: the same run, and nothing to say of it."""
+def test_a_model_on_its_own_edges_is_the_same_run(run, tiny, tmp_path):
+    """``dt`` on the edges ``dt`` is not trained again."""
     run("ablate", "--models", "dt", "--seeds", "1", *tiny, "--output", "out")
     done = run(
         "ablate", "--edges", "dt,dra", "--seeds", "1", *tiny, "--output", "out", "--overwrite", "--json"
@@ -192,7 +193,7 @@ def test_the_row_of_a_model_is_the_run_of_its_own_edges(run, tiny, tmp_path):
         (["--edges", "dra,drat"], "model 'dt': no edges 'drat' (did you mean 'dra'?)"),
     ],
 )
-def test_wrong_rows(run, arguments, message):
+def test_invalid_rows(run, arguments, message):
     done = run("ablate", *arguments)
     assert done.exit_code == 2
     assert message in done.stderr
@@ -205,13 +206,13 @@ def test_wrong_rows(run, arguments, message):
         ("my_edges:NUMBER", "'factory' must make a transform, or be one (got 3)"),
         ("my_edges:Group.take", "module 'my_edges' has no 'Group.take'"),
         ("your_edges:Ahead", "no module 'your_edges' in "),
-        ("my_edges.py:Ahead", "(a module is named without .py)"),
-        ("my edges:Ahead", "'edges' of your own are named package.module:Name (got 'my edges:Ahead')"),
+        ("my_edges.py:Ahead", "(module names have no .py)"),
+        ("my edges:Ahead", "your own 'edges' are named package.module:Name (got 'my edges:Ahead')"),
         ("my_edges:", "named package.module:Name"),
         ("Ahead", "'edges' must be one of transformer, "),
     ],
 )
-def test_wrong_names(run, name, message):
+def test_invalid_names(run, name, message):
     for arguments in (["--edges", name], ["--set", f"edges={name}"]):
         done = run("train", *arguments)
         assert done.exit_code == 2
@@ -226,7 +227,7 @@ def test_wrong_names(run, name, message):
         ("1 / 0", "ZeroDivisionError: division by zero"),
     ],
 )
-def test_what_a_module_lacks_is_told(run, tmp_path, monkeypatch, code, message):
+def test_errors_of_a_module_are_named(run, tmp_path, monkeypatch, code, message):
     monkeypatch.delitem(sys.modules, "needy", raising=False)
     (tmp_path / "needy.py").write_text(code)
     done = run("train", "--edges", "needy:Ahead")
@@ -237,7 +238,7 @@ def test_what_a_module_lacks_is_told(run, tmp_path, monkeypatch, code, message):
     )
 
 
-def test_an_object_in_an_object_and_twice(monkeypatch, tmp_path):
+def test_nested_objects_and_repeated_imports(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     for _ in range(2):
         assert import_edges("my_edges:Group.make") == "my_edges:Group.make"
@@ -245,8 +246,8 @@ def test_an_object_in_an_object_and_twice(monkeypatch, tmp_path):
     assert import_edges("dra") == "dra"
 
 
-def test_only_the_command_line_imports(monkeypatch, tmp_path):
-    """Settings in Python are as little a reason to import something as those of a file are."""
+def test_only_options_import_modules(monkeypatch, tmp_path):
+    """Neither settings in Python nor in a file import anything."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(ValueError, match="'edges' must be one of .*got 'my_edges:ROOTED'"):
@@ -255,7 +256,7 @@ def test_only_the_command_line_imports(monkeypatch, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_fresh_process_evaluates_alike_and_imports_from_the_current_folder(checkpoint, fresh, corpus):
+def test_a_new_process_gives_the_same_scores_and_imports_from_the_current_folder(checkpoint, fresh, corpus):
     options = ["--checkpoint", checkpoint["checkpoint"], *corpus, "--split", "test"]
     again = fresh("evaluate", *options, "--edges", "my_edges:ROOTED", "--json")
     assert again["metrics"] == {k: v for k, v in checkpoint["metrics"].items() if k.startswith("test_")}

@@ -38,14 +38,14 @@ def arcs(page):
 
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory):
-    """Reads trees of texts."""
+    """A model that reads trees of texts."""
     corpus = write_tiny_sst(tmp_path_factory.mktemp("sst"))
     config = TrainConfig.of("dt", task="sst", max_epochs=1, accelerator="cpu", **corpus, **SIZES)
     return train(config, tmp_path_factory.mktemp("run"))["checkpoint"]
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_each_form_by_each_command(run, checkpoint, tmp_path, name):
+def test_every_format_with_every_command(run, checkpoint, tmp_path, name):
     (tmp_path / "given.txt").write_text(FORMS[name][1], encoding="utf-8")
     done = run("parse", "given.txt")
     assert done.exit_code == 0, done.stderr
@@ -69,7 +69,7 @@ def test_each_form_by_each_command(run, checkpoint, tmp_path, name):
 
 
 @pytest.mark.parametrize("name", ["trees.txt", "trees.tsv"])
-def test_the_trees_decide(run, checkpoint, tmp_path, name):
+def test_predictions_depend_on_the_trees(run, checkpoint, tmp_path, name):
     write_conllu(ANN, tmp_path / name)
     (tmp_path / "texts.txt").write_text("Ann sees Bob .\nIt rains .\n")
     model = ("predict", "--checkpoint", checkpoint, "--parser", "chain", "--input")
@@ -87,7 +87,7 @@ def test_explore_shows_the_tree_of_the_file(run, checkpoint, tmp_path):
     assert {(governor, dependent) for governor, dependent, _ in arcs(page)} >= {(2, 1), (2, 3), (2, 4)}
 
 
-def test_explore_shows_the_row_of_a_file_of_spans(run, checkpoint, tmp_path):
+def test_explore_shows_a_row_of_spans(run, checkpoint, tmp_path):
     first, second, *_ = rows = tiny_span_rows(trees=True)
     (tmp_path / "train.json").write_text(json.dumps(rows))
     config = TrainConfig.of("dt", task="spans", train=str(tmp_path / "train.json"), max_epochs=1, **SIZES)
@@ -105,11 +105,11 @@ def test_explore_shows_the_row_of_a_file_of_spans(run, checkpoint, tmp_path):
     assert {(governor, dependent) for governor, dependent, _ in arcs(ours)} >= {(2, 1), (2, 4), (4, 3)}
     assert explored(theirs)["sides"][0]["answers"] == ours["sides"][0]["answers"]
     assert "must have one example (got 2)" in explored(first, second)
-    assert "'texts[0]' has marked spans, which 'sst' does not read" in explored(first, more=(checkpoint,))
+    assert "which models of 'sst' do not read" in explored(first, more=(checkpoint,))
     assert "1 marked span, but the model was trained on 2" in explored({**first, "spans": [[0, 1]]})
 
 
-def test_stdin_is_told_as_a_file_is(run, monkeypatch):
+def test_the_format_of_stdin_is_recognised(run, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.StringIO(CONLLU))
     given = stream_texts("-")
     made = own_trees(given, "-", "auto", "error", lambda: None)
@@ -127,7 +127,7 @@ REFUSED = {
         "a.txt",
         TWO_ROOTS.split("\n\n")[0],
         ["--bad-trees", "skip"],
-        "a.txt: no sentence is left",
+        "a.txt: no sentences are left",
     ),
     "no such policy": ("a.txt", CONLLU, ["--bad-trees", "drop"], "'bad_trees' must be one of error, attach"),
     "no such scheme": ("a.txt", CONLLU, ["--tree-scheme", "ud3"], "no scheme 'ud3' .did you mean 'ud1'"),
@@ -170,7 +170,7 @@ def test_refused(run, checkpoint, tmp_path, case):
         ("a.spacy", "a.spacy:1: a DocBin of spaCy"),
     ],
 )
-def test_a_table_is_no_text(run, checkpoint, tmp_path, name, message):
+def test_tables_are_not_texts(run, checkpoint, tmp_path, name, message):
     (tmp_path / name).write_text("text,label\nShe sings.,1\n")
     model = ("explore", "--checkpoint", checkpoint, "--input", name)
     for command in (("parse", name), ("draw", name), model):
@@ -186,13 +186,13 @@ def test_a_table_is_no_text(run, checkpoint, tmp_path, name, message):
         ([{"text": "words", "head": 0, "deprel": "root", "ner": "O"}], "json"),
     ],
 )
-def test_rows_of_json_are_told_by_their_keys(tmp_path, first, kind):
+def test_rows_of_json_are_recognised_by_keys(tmp_path, first, kind):
     (tmp_path / "a.json").write_text(json.dumps([first]))
     trees = _trees(str(tmp_path / "a.json"))
     assert (trees and trees.format) == kind
 
 
-def test_what_becomes_of_bad_trees_is_told(run, tmp_path):
+def test_changes_of_invalid_trees_are_reported(run, tmp_path):
     (tmp_path / "two.txt").write_text(TWO_ROOTS, encoding="utf-8")
     done = run("parse", "two.txt", "--bad-trees", "attach")
     assert trees(done.stdout)[0][1:] == ([0, 1, 2, 2], ["nsubj", "root", "obj", "punct"])
@@ -217,7 +217,7 @@ def test_the_scheme_of_the_labels(run, tmp_path):
 
 
 @pytest.mark.parametrize("text", [WORDS, CONLLU, "Ann sees Bob .\nIt rains .\n", LISTS, ROWS])
-def test_words_are_parsed_as_they_are(run, tmp_path, text):
+def test_given_words_are_parsed(run, tmp_path, text):
     (tmp_path / "words.txt").write_text(text, encoding="utf-8")
     done = run("parse", "words.txt", "--words", "--parser", "chain", "--output", "trees.conllu")
     assert done.exit_code == 0, done.stderr
@@ -228,7 +228,7 @@ def test_words_are_parsed_as_they_are(run, tmp_path, text):
     ]
 
 
-def test_brackets_are_parsed_for_their_governors(run, tmp_path):
+def test_brackets_get_dependency_trees(run, tmp_path):
     (tmp_path / "brackets.txt").write_text(BRACKETS)
     done = run("parse", "brackets.txt", "--parser", "chain")
     [sentence] = parse_conllu(done.stdout)
@@ -245,15 +245,15 @@ def test_constituents_for_own_trees(run, tmp_path):
     assert all(sentence.constituents for sentence in made)
 
 
-def test_lines_of_other_commands_are_no_trees(run, checkpoint, tmp_path):
+def test_text_commands_refuse_trees(run, checkpoint, tmp_path):
     (tmp_path / "trees.txt").write_text(CONLLU)
     done = run("embed", "--checkpoint", checkpoint, "--input", "trees.txt")
-    assert "trees.txt: a text a line is read here, and this is conllu: see docs/how-to/own-parse.md" in (
+    assert "trees.txt: expected one text per line, but this is conllu: see docs/how-to/own-parse.md" in (
         done.stderr.replace("\n", " ")
     )
 
 
-def test_rows_go_to_a_table(run, checkpoint, tmp_path):
+def test_predictions_are_written_to_a_table(run, checkpoint, tmp_path):
     (tmp_path / "trees.conllu").write_text(CONLLU)
     model = ("predict", "--checkpoint", checkpoint, "--input", "trees.conllu")
     done = run(*model, "--output", "out.csv")

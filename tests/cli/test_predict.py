@@ -29,7 +29,7 @@ def read_csv(text: str) -> list[dict[str, str]]:
 
 @pytest.fixture(scope="module")
 def checkpoints(tmp_path_factory) -> dict[str, str]:
-    """Trained on texts, on numbers, and on pairs of a corpus."""
+    """Models of texts, of numbers, and of pairs."""
     folder = tmp_path_factory.mktemp("runs")
     columns = {"text_columns": "text", "label_column": "label", "root": str(folder / "root")}
     texts = write_csv(folder / "texts.csv", ROWS)
@@ -76,7 +76,7 @@ def test_rows_get_a_prediction_and_probabilities(predict, tmp_path):
     assert "2 rows, 0 texts with a chain tree, 0 words cut in 0 rows\n" in again.stderr
 
 
-def test_json_lines_and_tabs_say_the_same(predict, tmp_path, checkpoints):
+def test_json_lines_and_tsv_have_the_same_predictions(predict, tmp_path, checkpoints):
     from graphdep import SequenceClassifier
 
     texts = ["a fine film", "dull", "so what"]
@@ -95,7 +95,7 @@ def test_json_lines_and_tabs_say_the_same(predict, tmp_path, checkpoints):
     assert [line.split("\t")[1] for line in lines[1:]] == [row["prediction"] for row in rows]
 
 
-def test_columns_of_the_same_names(predict, tmp_path):
+def test_existing_columns_are_replaced(predict, tmp_path):
     source = tmp_path / "new.jsonl"
     rows = [{"text": "dull"}, {"text": "fine", "probabilities": 1, "probability_bad": 2, "prediction": 3}]
     source.write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -109,7 +109,7 @@ def test_columns_of_the_same_names(predict, tmp_path):
 
 
 @pytest.mark.parametrize("model", ["bert", "bert-dam-basic"])
-def test_a_long_text_is_cut_and_the_others_are_predicted_as_ever(run, tmp_path, model):
+def test_cutting_a_long_text_does_not_change_other_predictions(run, tmp_path, model):
     pytest.importorskip("transformers")
     from tests.kit.tiny_encoder import write_tiny_encoder
 
@@ -155,7 +155,7 @@ def test_pairs_of_another_task(predict, tmp_path):
         ("text,b\nfine\n", "new.csv:2: 1 columns instead of 2"),
     ],
 )
-def test_a_bad_row_is_named_and_nothing_is_written(predict, tmp_path, content, message):
+def test_an_invalid_row_is_named_and_nothing_is_written(predict, tmp_path, content, message):
     (tmp_path / "new.csv").write_text(content)
     done = predict("csv", "--input", tmp_path / "new.csv", "--output", tmp_path / "out.csv")
     assert done.exit_code == 2
@@ -163,7 +163,7 @@ def test_a_bad_row_is_named_and_nothing_is_written(predict, tmp_path, content, m
     assert not (tmp_path / "out.csv").exists()
 
 
-def test_texts_of_the_command_line_of_a_file_and_of_stdin(predict, checkpoints, tmp_path):
+def test_texts_as_arguments_in_a_file_and_from_stdin(predict, checkpoints, tmp_path):
     lines = ["a fine film", "dull"]
     said = predict("csv", *lines)
     assert said.exit_code == 0, said.stderr
@@ -186,7 +186,7 @@ def test_texts_of_the_command_line_of_a_file_and_of_stdin(predict, checkpoints, 
     assert [row["prediction"] for row in written] == [row["prediction"] for row in rows]
 
 
-def test_pairs_of_the_command_line_and_of_lines(predict, tmp_path):
+def test_pairs_as_arguments_and_lines(predict, tmp_path):
     rows = read_csv(predict("sick-e", "ann saw bob", "bob saw ann", "ann saw ann", "eve saw eve").stdout)
     assert [(row["text_1"], row["text_2"]) for row in rows] == [
         ("ann saw bob", "bob saw ann"),
@@ -194,13 +194,13 @@ def test_pairs_of_the_command_line_and_of_lines(predict, tmp_path):
     ]
     (tmp_path / "pairs.txt").write_text("ann saw bob\tbob saw ann\nann saw ann\teve saw eve\n")
     assert read_csv(predict("sick-e", "pairs.txt").stdout) == rows
-    assert "give an even number of them (got 1)" in predict("sick-e", "ann saw bob").stderr
+    assert "give an even number of texts (got 1)" in predict("sick-e", "ann saw bob").stderr
     (tmp_path / "pairs.txt").write_text("ann saw bob\n")
     assert "pairs.txt:1: not 2 texts separated by a tab" in predict("sick-e", "pairs.txt").stderr
 
 
 @pytest.mark.parametrize("names", [("sentence1", "sentence2"), ("premise", "hypothesis")])
-def test_usual_names_of_columns_are_known(predict, tmp_path, names):
+def test_usual_column_names_are_recognised(predict, tmp_path, names):
     source = write_csv(tmp_path / "new.csv", [("1", "ann saw bob", "bob saw ann")], ("index", *names))
     done = predict("sick-e", "--input", source)
     assert done.exit_code == 0, done.stderr
@@ -214,14 +214,12 @@ def test_usual_names_of_columns_are_known(predict, tmp_path, names):
         ([], "give either a TEXT or --input FILE"),
         (["a text", "--input", "new.txt"], "give either a TEXT or --input FILE"),
         (["none.csv"], "no file 'none.csv' (a text would have spaces)"),
-        (["a text", "--text-columns", "a"], "--text-columns is for files that have columns (got texts)"),
+        (["a text", "--text-columns", "a"], "--text-columns is for files with columns (got texts)"),
         (["a text", "--output", "out.txt"], "'output' must end in .csv, .tsv, .jsonl (got 'out.txt')"),
         (["--input", "a.csv", "--text-columns", "b"], "a.csv:1: no column 'b'; the columns are text"),
     ],
 )
-def test_what_is_known_to_be_wrong_is_said_before_the_model_is_loaded(
-    predict, tmp_path, monkeypatch, arguments, message
-):
+def test_errors_before_the_model_is_loaded(predict, tmp_path, monkeypatch, arguments, message):
     monkeypatch.setattr("graphdep.training.checkpoint.load_task", lambda *_: pytest.fail("too late"))
     (tmp_path / "new.txt").write_text("fine\n")
     write_csv(tmp_path / "a.csv", [("fine",)], ("text",))
@@ -230,7 +228,7 @@ def test_what_is_known_to_be_wrong_is_said_before_the_model_is_loaded(
     assert message in done.stderr
 
 
-def test_a_run_s_folder_stands_for_its_checkpoint(run, checkpoints):
+def test_the_folder_of_a_run_is_a_checkpoint(run, checkpoints):
     folder = Path(checkpoints["csv"]).parent
     done = run("predict", "--checkpoint", folder, "--parser", "chain", "a fine film")
     assert done.exit_code == 0, done.stderr
@@ -238,16 +236,16 @@ def test_a_run_s_folder_stands_for_its_checkpoint(run, checkpoints):
     assert f"is a folder without a best.ckpt: name one of the runs {folder}" in done.stderr
 
 
-def test_outputs_that_cannot_be_are_refused_before_the_work(predict, tmp_path):
+def test_invalid_outputs_are_refused_before_the_work(predict, tmp_path):
     source = write_csv(tmp_path / "new.csv", [("fine",)], ("text",))
     done = predict("csv", "--input", source, "--output", tmp_path / "out.jsonl")
-    assert "'output' must end in .csv, as the input does" in done.stderr
+    assert "'output' must end in .csv, like the input" in done.stderr
     done = predict("csv", "--input", source, "--output", source)
-    assert "'output' is the file of --input, which would be lost" in done.stderr
+    assert "'output' would overwrite the file of --input" in done.stderr
     assert "--json needs --output" in predict("csv", "--input", source, "--json").stderr
 
 
-def test_a_checkpoint_of_another_kind_is_refused(run, tmp_path):
+def test_a_checkpoint_of_another_family_is_refused(run, tmp_path):
     from tests.kit.tiny_corpora import write_tiny_selection
 
     corpus = write_tiny_selection(tmp_path / "corpus")
@@ -259,7 +257,7 @@ def test_a_checkpoint_of_another_kind_is_refused(run, tmp_path):
     assert "which gives rankings, not predictions for files" in done.stderr
 
 
-def test_a_long_text_has_its_line_or_is_cut(predict, tmp_path):
+def test_a_long_text_is_an_error_with_its_line_or_cut(predict, tmp_path):
     source = write_csv(tmp_path / "new.csv", [("a\nfilm",), ("a fine dull film",)], ("text",))
     done = predict("csv", "--input", source, "--max-words", 3, "--output", tmp_path / "out.csv")
     assert done.exit_code == 2
@@ -276,14 +274,14 @@ def test_a_long_text_has_its_line_or_is_cut(predict, tmp_path):
     assert "'batch_size' must be at most 1000000" in done.stderr
 
 
-def test_a_long_text_of_a_pair_has_its_column(predict, tmp_path):
+def test_a_long_text_of_a_pair_is_named_by_column(predict, tmp_path):
     rows = [("a b", "c"), ("a", "word " * 10_001)]
     source = write_csv(tmp_path / "pairs.csv", rows, ("one", "two"))
     done = predict("sick-e", "--input", source, "--text-columns", "one,two")
     assert f"{source}:3: 'two' has more than max_words=10000 words" in done.stderr
 
 
-def test_parquet_gives_json_lines(predict, tmp_path):
+def test_predictions_of_parquet_are_json_lines(predict, tmp_path):
     pyarrow = pytest.importorskip("pyarrow", reason="needs the extra [parquet]")
     from pyarrow.parquet import write_table
 
@@ -301,8 +299,8 @@ FORMULAS = ["=cmd|'/c calc'!A0", "@x", "+b", "-1+1", "a;=1"]
 
 
 @pytest.mark.parametrize("kind", ["csv", "tsv"])
-def test_formulas_of_spreadsheets_are_guarded_on_demand_alone(predict, tmp_path, kind):
-    """By default every cell is what it was, so that a file can be read again."""
+def test_formulas_are_guarded_only_on_request(predict, tmp_path, kind):
+    """By default cells are unchanged, so that programs can read the file."""
     tab = "\t" if kind == "tsv" else ","
     source = tmp_path / f"new.{kind}"
     rows = [["text", "=1+1", "number"], *(["fine", cell, "-0.5"] for cell in FORMULAS)]
@@ -314,7 +312,7 @@ def test_formulas_of_spreadsheets_are_guarded_on_demand_alone(predict, tmp_path,
     assert [line.split(tab)[:3] for line in done.stdout.splitlines()] == [*guarded, ["fine", "a;'=1", "-0.5"]]
 
 
-def test_formulas_are_of_tables_alone(predict, tmp_path):
+def test_only_tables_have_formulas(predict, tmp_path):
     (tmp_path / "new.jsonl").write_text('{"text": "fine"}\n')
     done = predict("csv", "--input", tmp_path / "new.jsonl", "--guard-formulas")
     assert (done.exit_code, done.stdout) == (2, "")

@@ -28,7 +28,7 @@ def pools(tmp_path_factory) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def checkpoint(pools, tmp_path_factory) -> str:
-    """A trained model; the parser that it remembers looks the trees up in a file, and has to be given."""
+    """A model trained on trees from a file, so that its parser must be given."""
     from graphdep.training import TrainConfig, train
 
     settings = {"encoder": "transformer", "hidden_channels": 8, "ff_channels": 8, "heads": 2, "num_layers": 2}
@@ -39,7 +39,7 @@ def checkpoint(pools, tmp_path_factory) -> str:
 
 @pytest.fixture
 def rank(checkpoint, pools, tmp_path):
-    """Ranks pools, or lines as they are; gives the result and the path of the output."""
+    """Ranks pools, or raw lines; returns the result and the path of the output."""
 
     def call(rows, *arguments, output=True):
         lines = rows if isinstance(rows, bytes) else "".join(json.dumps(row) + "\n" for row in rows).encode()
@@ -52,7 +52,7 @@ def rank(checkpoint, pools, tmp_path):
     return call
 
 
-def test_lines_keep_what_they_have_and_get_ranking_and_scores(rank, checkpoint, pools):
+def test_lines_are_kept_and_get_ranking_and_scores(rank, checkpoint, pools):
     result, out = rank(POOLS)
     assert result.exit_code == 0, result.stderr
     rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
@@ -81,13 +81,13 @@ def test_stdout_and_summary(rank):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (b'{"context": ["ann saw bob"]}', "pools.jsonl:2: no object with 'candidates'"),
-        (b'{"context": ["ann"], "candidates": []}', "no object with 'candidates', a list of at least one"),
+        (b'{"context": ["ann saw bob"]}', "pools.jsonl:2: must be an object with a non-empty list"),
+        (b'{"context": ["ann"], "candidates": []}', "must be an object with a non-empty list 'candidates'"),
         (b'{"context": ["ann"], "candidates": ["bob", " "]}', "'candidates[1]' is blank: a candidate has"),
         (b"{", "pools.jsonl:2: no JSON"),
     ],
 )
-def test_a_bad_line_is_named_and_nothing_is_written(rank, line, message):
+def test_an_invalid_line_is_named_and_nothing_is_written(rank, line, message):
     result, out = rank(json.dumps(POOLS[0]).encode() + b"\n" + line + b"\n")
     assert result.exit_code != 0
     assert message in " ".join(result.stderr.split())
@@ -116,7 +116,7 @@ def trained(opinions, tmp_path_factory):
     return folder
 
 
-def test_a_folder_that_every_command_takes(run, trained, tmp_path):
+def test_every_command_takes_an_exported_folder(run, trained, tmp_path):
     done = run("export", "--checkpoint", trained, "--output", tmp_path / "model", "--json")
     assert done.exit_code == 0, done.stderr
     assert json.loads(done.stdout)["pushed"] is None
@@ -131,7 +131,7 @@ def test_a_folder_that_every_command_takes(run, trained, tmp_path):
     assert kept[0] == kept[1]
 
 
-def test_what_is_replaced(run, trained, tmp_path):
+def test_an_export_replaces_only_exports(run, trained, tmp_path):
     (tmp_path / "project").mkdir()
     (tmp_path / "project" / "README.md").write_text("# My thesis")
     command = ["export", "--checkpoint", trained, "--output", tmp_path / "project"]
@@ -145,7 +145,7 @@ def test_what_is_replaced(run, trained, tmp_path):
         assert "library_name: graphdep" in (tmp_path / "project" / "README.md").read_text()
 
 
-def test_the_files_of_the_model_alone_are_uploaded(run, trained, tmp_path, monkeypatch):
+def test_only_files_of_the_model_are_uploaded(run, trained, tmp_path, monkeypatch):
     names = ["README.md", "config.json", "model.safetensors", "relations.json", "run.yaml", "vocab.json"]
     uploaded = []
 
@@ -164,11 +164,11 @@ def test_the_files_of_the_model_alone_are_uploaded(run, trained, tmp_path, monke
     done = run("export", "--checkpoint", trained, "--output", folder, "--push", "ann/model")
     assert done.stdout == "at ann/model\n", done.stderr
     assert sorted(uploaded) == names
-    told = done.stderr.partition("uploads to ann/model: ")[2].splitlines()[0]
+    told = done.stderr.partition("uploading to ann/model: ")[2].splitlines()[0]
     assert sorted(told.split(", ")) == names
 
 
-def test_what_cannot_be(run, trained, tmp_path):
+def test_invalid_exports(run, trained, tmp_path):
     (tmp_path / "file").write_text("")
     for options, message in (
         (["--output", tmp_path / "file"], "file: File exists"),

@@ -50,7 +50,7 @@ def ask(folder: Path, *asked: tuple[dict[str, str], list[str]]) -> list[tuple[in
     return [(code, text) for code, text, _ in answers]
 
 
-def test_the_package_is_imported_alone(tmp_path):
+def test_importing_the_package_imports_no_pytorch(tmp_path):
     code = "import sys, graphdep\nfrom graphdep import ConlluError\n"
     code += "dir(graphdep), graphdep.Sentence.chain(['a'])"
     loaded = f"{code}\nprint(*(name for name in {HEAVY!r} if name in sys.modules))"
@@ -86,7 +86,7 @@ def test_help_version_and_wrong_options(tmp_path):
 
 
 def test_completion(tmp_path):
-    """Of commands, and of what options take: names that begin so, in a list its last part."""
+    """Of commands and option values, also of the last part of a list."""
     lines = {
         "graphdep ne": ["needs-structure"],
         "graphdep train --task sick": ["sick-r", "sick-e"],
@@ -122,7 +122,7 @@ def test_completion_beside_a_broken_plugin(tmp_path):
         assert python(f"{code}from graphdep.__main__ import main\nmain()", tmp_path).split() == names
 
 
-def test_what_can_be_refused_is_refused(tmp_path):
+def test_errors_without_pytorch(tmp_path):
     (tmp_path / "a.csv").write_text("text,label\nfine,good\n")
     (tmp_path / "a.txt").write_text("fine\n")
     own = ["--train", "a.csv", "--text-columns", "body", "--label-column", "label"]
@@ -132,7 +132,7 @@ def test_what_can_be_refused_is_refused(tmp_path):
         "a.yaml: no setting 'learning_rate' (did you mean 'lr'?)": ["train", "--config", "a.yaml"],
         "'logger' must be one of": ["ablate", "--logger", "nosuch"],
         "a placeholder": ["train", "--task", "cola", "--model", "bert", "--encoder", "ENCODER"],
-        "has columns: say which one": ["embed", "--checkpoint", "a.txt", "--input", "a.csv"],
+        "has columns: name the one": ["embed", "--checkpoint", "a.txt", "--input", "a.csv"],
         "no column 'body'; the columns": [
             *("predict", "--checkpoint", "a.txt", "--input", "a.csv", "--text-columns", "body")
         ],
@@ -163,7 +163,7 @@ def test_what_can_be_refused_is_refused(tmp_path):
         assert message in text
 
 
-def test_a_missing_extra_is_told_of(tmp_path):
+def test_a_missing_extra_is_named(tmp_path):
     hidden = "sys.modules['transformers'] = sys.modules['spacy'] = None\nfrom graphdep.cli import app"
     asked = [({}, ["train", "--model", "bert"]), ({}, ["train", "--parser", "spacy:en_core_web_sm"])]
     names = [name for name in HEAVY if name not in ("transformers", "spacy")]

@@ -47,7 +47,7 @@ def rows(path) -> list[list[str]]:
 
 
 def expected(checkpoint, name: str, split: str, glue) -> list[float]:
-    """Answers one by one, each alone."""
+    """Predictions one example at a time."""
     import torch
     from torch_geometric.data import Batch
 
@@ -88,14 +88,14 @@ def test_files(submit, checkpoints, glue, tmp_path):
     missing = ["SST-2.tsv", "MRPC.tsv", "QNLI.tsv", "RTE.tsv", "QQP.tsv"]
     assert (summary["missing"], summary["constant"]) == (missing, ["WNLI.tsv"])
     assert summary["rows"]["CoLA.tsv"] == 12
-    assert f"missing, so that the leaderboard refuses it (see --fill): {', '.join(missing)}" in done.stderr
+    assert f"missing, so the leaderboard refuses all (see --fill): {', '.join(missing)}" in done.stderr
     with zipfile.ZipFile(tmp_path / "out" / "submission.zip") as archive:
         assert sorted(archive.namelist()) == sorted(files)
         for file in files:
             assert archive.read(file) == (tmp_path / "out" / file).read_bytes()
 
 
-def test_fill_makes_it_whole_with_the_official_sizes(submit, checkpoints, tmp_path, caplog):
+def test_fill_makes_a_complete_submission_of_the_official_sizes(submit, checkpoints, tmp_path, caplog):
     done = submit({"cola": checkpoints["cola"]}, "--fill", "--json")
     assert done.exit_code == 0, done.stderr
     sizes = {name: len(rows(tmp_path / "out" / f"{name}.tsv")) - 1 for name in OFFICIAL}
@@ -103,7 +103,7 @@ def test_fill_makes_it_whole_with_the_official_sizes(submit, checkpoints, tmp_pa
     assert rows(tmp_path / "out" / "QNLI.tsv")[1] == ["0", "entailment"]
     assert rows(tmp_path / "out" / "STS-B.tsv")[1] == ["0", "2.500"]
     assert "CoLA.tsv: 12 rows, but the official test set has 1063" in caplog.text
-    assert "without a checkpoint, and filled with a constant: SST-2.tsv, MRPC.tsv" in done.stderr
+    assert "without a checkpoint, filled with a constant: SST-2.tsv, MRPC.tsv" in done.stderr
     before = (tmp_path / "out" / "submission.zip").read_bytes()
     again = submit({"cola": checkpoints["cola"]}, "--fill")
     assert again.exit_code == 2
@@ -125,7 +125,7 @@ def test_a_run_on_all_of_train(submit, glue, tmp_path_factory, tmp_path):
 
 
 @pytest.mark.parametrize("change", ["broken", "left out", "swapped"])
-def test_a_test_file_whose_answers_would_be_to_other_rows(submit, checkpoints, glue, tmp_path, change):
+def test_a_test_file_with_other_indices_is_refused(submit, checkpoints, glue, tmp_path, change):
     from graphdep.tasks.sentences.glue_submission import predict_glue
 
     lines = Path(glue["root"], "raw", "CoLA", "test.tsv").read_text(encoding="utf-8").splitlines()
@@ -149,7 +149,7 @@ def test_a_test_file_whose_answers_would_be_to_other_rows(submit, checkpoints, g
 
 
 @pytest.mark.parametrize(("task", "value"), [("cola", float("nan")), ("stsb", float("inf"))])
-def test_outputs_that_are_not_finite(submit, checkpoints, tmp_path, monkeypatch, task, value):
+def test_predictions_that_are_not_finite(submit, checkpoints, tmp_path, monkeypatch, task, value):
     from graphdep.tasks import SentenceTask
 
     forward = SentenceTask.forward
@@ -211,7 +211,7 @@ def test_errors(run, glue, checkpoints, tmp_path, given, message):
 
 
 @pytest.mark.parametrize(("folder", "answer"), [("diagnostic", "AX.tsv"), ("STS-B", "STS-B.tsv")])
-def test_a_missing_test_file_is_found_before_the_work(
+def test_a_missing_test_file_is_reported_before_the_work(
     run, checkpoints, glue, tmp_path, monkeypatch, folder, answer
 ):
     monkeypatch.setattr(
@@ -228,7 +228,7 @@ def test_a_missing_test_file_is_found_before_the_work(
     assert not (tmp_path / "out").exists()
 
 
-def test_a_checkpoint_knows_its_task_and_where_its_data_lay(run, checkpoints, glue, tmp_path):
+def test_a_checkpoint_has_its_task_and_root(run, checkpoints, glue, tmp_path):
     given = ["--checkpoint", Path(checkpoints["cola"]).parent, "--checkpoint", checkpoints["stsb"]]
     done = run("submit", *given, "--parser", glue["parser"], "--output", "out", "--json")
     assert done.exit_code == 0, done.stderr
@@ -238,7 +238,7 @@ def test_a_checkpoint_knows_its_task_and_where_its_data_lay(run, checkpoints, gl
     assert "'--checkpoint' names 'cola' twice" in twice.stderr
 
 
-def test_where_the_data_lay_is_not_followed_without_test_files(run, checkpoints, glue, tmp_path):
+def test_the_root_of_a_checkpoint_without_test_files_is_not_used(run, checkpoints, glue, tmp_path):
     from graphdep.tasks.sentences.glue_submission import glue_root
 
     assert glue_root(checkpoints["mnli"], "mnli") == glue["root"]
@@ -262,7 +262,7 @@ def test_a_model_of_another_task_is_refused(run, tmp_path):
     assert "trained on the task 'sick-e', but the leaderboard has cola, sst2" in done.stderr
 
 
-def test_what_fails_half_way_leaves_nothing(submit, checkpoints, glue, tmp_path, monkeypatch):
+def test_a_failed_submission_leaves_no_files(submit, checkpoints, glue, tmp_path, monkeypatch):
     twice = submit({"cola": checkpoints["cola"]}, "--checkpoint", f"cola={checkpoints['cola']}")
     assert "'--checkpoint' names 'cola' twice" in twice.stderr
     other = submit(checkpoints, "--root", str(tmp_path / "elsewhere"))

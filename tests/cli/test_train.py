@@ -11,7 +11,7 @@ import torch
 from tests.kit.trees import random_sentence
 
 
-def test_a_run_as_one_object_and_as_a_table_which_is_evaluated(run, tiny):
+def test_a_run_as_json_and_as_a_table_and_its_evaluation(run, tiny):
     done = run("train", *tiny, "--json")
     assert done.exit_code == 0, done.stderr
     assert done.stdout.count("\n") == 1
@@ -25,7 +25,7 @@ def test_a_run_as_one_object_and_as_a_table_which_is_evaluated(run, tiny):
     table = run("train", *tiny, "--resume")
     for text in ("test_accuracy", "no skill", "best.ckpt"):
         assert text in table.stdout
-    (line,) = [line for line in table.stdout.splitlines() if line.startswith("what the metrics are:")]
+    (line,) = [line for line in table.stdout.splitlines() if line.startswith("definitions of the metrics:")]
     path = line.partition("'signature' in ")[2].partition(",")[0]
     with open(path, encoding="utf-8") as file:
         signatures = json.load(file)["signature"]
@@ -41,7 +41,7 @@ def test_a_run_as_one_object_and_as_a_table_which_is_evaluated(run, tiny):
         (["--set", "hidden_chanels=3"], "no setting 'hidden_chanels' (did you mean 'hidden_channels'?)"),
         (["--set", "heads=four"], "'heads' takes a whole number (got 'four')"),
         (["--set", "dropout=2"], "'dropout' must be at most 1"),
-        (["--seed", "1", "--set", "seed=2"], "'seed' is given twice: 1 and, with --set, 2"),
+        (["--seed", "1", "--set", "seed=2"], "'seed' is given twice: 1, and 2 with --set"),
         (["--task", "cats"], "'task' must be one of sick-r, sick-e"),
         (["--model", "berd"], "no model 'berd' (did you mean 'bert'?)"),
         (["--edges", "drat"], "no edges 'drat' (did you mean 'dra'?)"),
@@ -62,7 +62,7 @@ def test_errors_are_one_line_and_exit_code_2(run, arguments, message):
 
 
 @pytest.mark.skipif(torch.cuda.is_available() or torch.backends.mps.is_available(), reason="there is a GPU")
-def test_a_gpu_that_is_not_there_is_said_before_the_data_are_read(run):
+def test_a_missing_gpu_is_reported_before_the_data_are_read(run):
     for command in (["train"], ["ablate", "--models", "dt"]):
         done = run(
             *command, "--task", "sick-e", "--root", "empty", "--parser", "chain", "--set", "accelerator=gpu"
@@ -71,12 +71,12 @@ def test_a_gpu_that_is_not_there_is_said_before_the_data_are_read(run):
         assert "error: 'accelerator' cannot be 'gpu': PyTorch finds none" in done.stderr
 
 
-def test_debug_shows_where(run, monkeypatch):
+def test_debug_shows_the_traceback(run, monkeypatch):
     monkeypatch.setenv("GRAPHDEP_DEBUG", "1")
     assert isinstance(run("train", "--task", "cats").exception, ValueError)
 
 
-def test_nan_loss_is_one_line(run, tiny):
+def test_a_nan_loss_is_an_error_of_one_line(run, tiny):
     done = run("train", *[part.replace("lr=0.05", "lr=1e30") for part in tiny], "--set", "optimizer=sgd")
     assert done.exit_code == 2
     assert "graphdep: error: the loss became nan in epoch" in done.stderr.splitlines()[-1]
@@ -89,7 +89,7 @@ def test_a_damaged_checkpoint_is_named(run, tmp_path):
     assert done.stderr.startswith("graphdep: error: bad.ckpt: not a checkpoint, or damaged")
 
 
-def test_texts_of_one_s_own(run, tmp_path):
+def test_own_texts(run, tmp_path):
     rows = "".join(f"{word} {thing},{word}\n" for word in ("fine", "dull") for thing in "abcdef")
     (tmp_path / "texts.csv").write_text("body,label\n" + rows)
     columns = ["--text-columns", "body", "--label-column", "label"]
@@ -108,7 +108,7 @@ def test_texts_of_one_s_own(run, tmp_path):
     assert "needs 'label_column' (--label-column)" in run("train", *own[:6], "--parser", "chain").stderr
 
 
-def test_labels_of_one_s_own(run, tmp_path):
+def test_own_labels(run, tmp_path):
     sentences = "".join(f"{name} B-PER\nsleeps O\n\n" for name in ("Ann", "Bob", "Cid", "Dan"))
     for name in ("train", "test", "other"):
         (tmp_path / f"{name}.conll").write_text(sentences)
@@ -134,7 +134,7 @@ def test_labels_of_one_s_own(run, tmp_path):
     assert "needs 'train' (--train)" in run("train", "--task", "labels", "--max-epochs", "1").stderr
 
 
-def test_files_of_one_s_own_are_for_some_tasks(run):
+def test_only_some_tasks_take_own_files(run):
     done = run("train", "--task", "sick-e", "--train", "x.csv")
     assert done.exit_code == 2
     message = "'train' is a setting of --task csv, csv-regression, labels"
@@ -143,11 +143,11 @@ def test_files_of_one_s_own_are_for_some_tasks(run):
     assert "'label_column' is a setting of --task csv" in " ".join(done.stderr.split())
 
 
-def test_a_part_of_val_and_test_is_of_some_tasks(run, tiny):
+def test_only_some_tasks_limit_evaluation(run, tiny):
     assert "'limit_eval' is a setting of --task ubuntu" in run("train", *tiny, "--limit-eval", 3).stderr
 
 
-def test_a_run_is_repeated_by_its_file(run, tiny, tmp_path):
+def test_run_yaml_repeats_a_run(run, tiny, tmp_path):
     first = json.loads(run("train", *tiny, "--lr", 0.05, "--seed", 3, "--json").stdout)
     file = (tmp_path / first["checkpoint"]).with_name("run.yaml")
     again = run("train", "--config", file, "--output", "again", "--json")
@@ -159,13 +159,13 @@ def test_a_run_is_repeated_by_its_file(run, tiny, tmp_path):
     config = json.loads(other.stdout)["config"]
     assert (config["seed"], config["dropout"], config["lr"]) == (4, 0.5, 0.05)
     done = run("train", "--config", file, "--model", "transformer")
-    assert "has the settings of model 'dt'; those of 'transformer' are others" in done.stderr
+    assert "has the settings of model 'dt', not of 'transformer'" in done.stderr
     done = run("train", "--config", file, "--task", "sick-r")
     assert "has the settings of task 'sick-e'" in done.stderr
     assert "no.yaml: No such file" in run("train", "--config", "no.yaml").stderr
 
 
-def test_nothing_is_imported_for_a_name_in_a_file(run, tmp_path):
+def test_names_in_a_file_import_nothing(run, tmp_path):
     (tmp_path / "my_edges.py").write_text("raise SystemExit('imported')")
     (tmp_path / "a.yaml").write_text("edges: my_edges:Window\n")
     done = run("train", "--config", "a.yaml")
@@ -181,8 +181,8 @@ def test_loggers_and_steps(run, tiny, tmp_path):
     assert len(steps) == 1 + 3
 
 
-def test_governors_decide(run, tmp_path):
-    """Words whose label is the word that governs them, which no row but that with the trees can know."""
+def test_needs_structure_finds_that_trees_help(run, tmp_path):
+    """The label of each word is its governor, which only the model with trees can know."""
     rng = random.Random(0)
     for name, count in {"train": 60, "val": 10, "test": 20}.items():
         with open(tmp_path / f"{name}.jsonl", "w") as file:

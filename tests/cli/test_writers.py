@@ -1,4 +1,4 @@
-"""What is there stays: a law for all commands that write."""
+"""Existing files are kept: a law for all commands that write."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def here(run, place, monkeypatch):
     return run
 
 
-def test_the_table_has_every_command_that_writes():
+def test_the_list_has_every_command_that_writes():
     commands = dict(get_command(app).commands)
     commands |= commands.pop("human-eval").commands
     writers = {
@@ -93,7 +93,7 @@ def test_the_table_has_every_command_that_writes():
 
 
 @pytest.mark.parametrize("command", [*FILES, *FOLDERS, *ASIDE])
-def test_a_home_folder_is_that_of_a_user(here, tmp_path, monkeypatch, command):
+def test_tilde_is_the_home_folder(here, tmp_path, monkeypatch, command):
     given, name = (
         (FILES[command][:-1], FILES[command][-1])
         if command in FILES
@@ -108,7 +108,7 @@ def test_a_home_folder_is_that_of_a_user(here, tmp_path, monkeypatch, command):
         assert "no user has the home folder of '~nosuchuser/a.txt'" in done.stderr
 
 
-def test_a_path_at_home_that_no_shell_has_read(here, tmp_path, monkeypatch):
+def test_tilde_in_paths_that_shells_do_not_expand(here, tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     assert here(*FILES["draw"][:-1], "~/out.svg").exit_code == 0
     assert (tmp_path / "out.svg").is_file()
@@ -121,7 +121,7 @@ OF_STRUCTURE = ["needs-structure", *SETTINGS, "--test", "r.csv", "--set", "heads
 
 
 @pytest.mark.parametrize("command", [TRAIN, ABLATE, OF_STRUCTURE])
-def test_a_gpu_that_is_not_there_is_told_before_texts_are_parsed(here, tmp_path, monkeypatch, command):
+def test_a_missing_gpu_is_reported_before_parsing(here, tmp_path, monkeypatch, command):
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     monkeypatch.setattr("torch.backends.mps.is_available", lambda: False)
     swaps = {"accelerator=cpu": "accelerator=gpu", "root": str(tmp_path / "root")}
@@ -133,7 +133,7 @@ def test_a_gpu_that_is_not_there_is_told_before_texts_are_parsed(here, tmp_path,
 
 
 @pytest.mark.parametrize("command", FILES)
-def test_a_file_that_is_there_stays(here, command):
+def test_existing_files_are_kept(here, command):
     path = Path(FILES[command][-1])
     path.write_text(MINE)
     done = here(*FILES[command])
@@ -145,7 +145,7 @@ def test_a_file_that_is_there_stays(here, command):
 
 
 @pytest.mark.parametrize("suffix", [".svg", ".png", ".pdf", ".html"])
-def test_a_page_or_picture_of_ours_is_replaced_until_somebody_changes_it(here, tmp_path, suffix):
+def test_own_pages_and_pictures_are_replaced_unless_changed(here, tmp_path, suffix):
     path = tmp_path / f"out{suffix}"
     given = [*FILES["draw"][:-1], path]
     for _ in range(2):
@@ -164,7 +164,7 @@ def test_a_page_or_picture_of_ours_is_replaced_until_somebody_changes_it(here, t
 
 
 @pytest.mark.parametrize("command", ["parse", "draw", "predict", "embed"])
-def test_a_file_is_replaced_where_that_is_asked_for(here, command):
+def test_overwrite_replaces_files(here, command):
     path = Path(FILES[command][-1])
     path.write_text(MINE)
     model = ["--parser", "chain"] if command in ("predict", "embed") else []
@@ -209,7 +209,7 @@ SAVERS = {
 
 
 @pytest.mark.parametrize("saver", SAVERS)
-def test_what_python_saves_replaces_its_own_alone(place, tmp_path, saver):
+def test_saving_in_python_replaces_only_its_own_files(place, tmp_path, saver):
     make, name, part = SAVERS[saver]
     save, path = make(place), tmp_path / name / part if part else tmp_path / name
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -228,7 +228,7 @@ def test_what_python_saves_replaces_its_own_alone(place, tmp_path, saver):
         save(tmp_path / name)
 
 
-def test_the_checkpoint_of_a_run_is_none_of_an_estimator(place):
+def test_an_estimator_does_not_replace_the_checkpoint_of_a_run(place):
     model = graphdep.SequenceClassifier.load(place / "run", parser="chain")
     with pytest.raises(ValueError, match="best.ckpt exists and would"):
         model.save(place / "run" / "best.ckpt")
@@ -259,7 +259,7 @@ FILES_OF_FOLDERS = [(command, name) for command, (_, names) in FOLDERS.items() f
 
 
 @pytest.mark.parametrize(("command", "name"), FILES_OF_FOLDERS)
-def test_a_file_of_a_folder_stays(here, tmp_path, command, name):
+def test_existing_files_in_a_folder_are_kept(here, tmp_path, command, name):
     path = tmp_path / "out" / name
     path.parent.mkdir(parents=True)
     path.write_text(MINE)
@@ -271,7 +271,7 @@ def test_a_file_of_a_folder_stays(here, tmp_path, command, name):
 
 
 @pytest.mark.parametrize("name", ASIDE["train"][1])
-def test_a_file_of_a_run_is_set_aside(here, tmp_path, name):
+def test_files_of_an_earlier_run_are_set_aside(here, tmp_path, name):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / name).write_text(MINE)
     assert here(*ASIDE["train"][0], tmp_path / "out").exit_code == 0
@@ -283,7 +283,7 @@ def test_a_file_of_a_run_is_set_aside(here, tmp_path, name):
     [*((ABLATE, name) for name in FOLDERS["ablate"][1]), *((TRAIN, name) for name in ASIDE["train"][1])]
     + [(["export", *MODEL, "--output"], name) for name in FOLDERS["export"][1]],
 )
-def test_a_link_is_not_followed(here, tmp_path, command, name):
+def test_links_are_not_followed(here, tmp_path, command, name):
     (tmp_path / "mine").write_text(MINE)
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / name).symlink_to(tmp_path / "mine")
@@ -293,7 +293,7 @@ def test_a_link_is_not_followed(here, tmp_path, command, name):
     assert not (tmp_path / "out" / name).is_symlink()
 
 
-def test_a_link_in_a_run_that_goes_on_and_among_parses_is_not_followed(here, tmp_path):
+def test_links_in_a_resumed_run_and_in_a_cache_are_not_followed(here, tmp_path):
     own = [str(tmp_path / "root") if part == "root" else part for part in TRAIN]
     assert here(*own, tmp_path / "out").exit_code == 0
     (tmp_path / "mine").write_text(MINE)
@@ -306,7 +306,7 @@ def test_a_link_in_a_run_that_goes_on_and_among_parses_is_not_followed(here, tmp
     assert (tmp_path / "mine").read_text() == MINE
 
 
-def test_the_same_table_is_written_again_and_another_one_is_not(here, tmp_path):
+def test_only_the_same_table_is_replaced(here, tmp_path):
     assert here(*ABLATE, tmp_path).exit_code == 0
     assert here(*ABLATE, tmp_path, "--models", "lstm").exit_code == 0  # a row more
     for other, said in (
@@ -329,7 +329,7 @@ def test_the_same_table_is_written_again_and_another_one_is_not(here, tmp_path):
     assert {row["name"] for row in json.loads((tmp_path / "summary.json").read_text())["rows"]} > {"lstm"}
 
 
-def test_what_is_empty_or_own_may_be_replaced(tmp_path):
+def test_empty_and_own_files_may_be_replaced(tmp_path):
     (tmp_path / "empty").touch()
     (tmp_path / "own").write_text(MINE)
     check_replaced(tmp_path, ["empty", "none", "own"], {"own"})

@@ -1,4 +1,4 @@
-"""Sheets and a page for raters, and the scores of what they fill in."""
+"""Sheets and a rating page, and scores of filled sheets."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def write_csv(path: Path, rows: list[dict[str, str]], delimiter: str = ",") -> N
 
 @pytest.fixture
 def systems(tmp_path: Path) -> dict[str, Path]:
-    """Two systems' responses to six contexts, with everything that could hurt a sheet or a page."""
+    """Responses of two systems to six contexts, with texts that could break a sheet or a page."""
     hard = ['=1+1, "quoted"', "</script><b>&amp;", "the same", "", " two\nlines\t\x00", "你好 👩‍👧 \u2028é"]
     contexts = [[f"turn {i}", "+ more?", "<i>\nend</i>"] for i in range(6)]
     plain = ["'=no", "@you", "the same", "yes", "-", "'tis fine"]
@@ -58,7 +58,7 @@ GRADES = {
 }
 
 
-def test_sheets_are_blind_and_each_has_an_order_of_its_own(systems, tmp_path):
+def test_sheets_are_blind_and_in_different_orders(systems, tmp_path):
     paths = write_sheets(systems, tmp_path / "out", n=4, seed=1, raters=3)
     names = ["key.json", "raters/rate.html", *(f"raters/rater{rater}.csv" for rater in (1, 2, 3))]
     assert [path.relative_to(tmp_path / "out").as_posix() for path in paths] == names
@@ -75,7 +75,7 @@ def test_sheets_are_blind_and_each_has_an_order_of_its_own(systems, tmp_path):
     assert len(numbers["hard"]) == 4
 
 
-def test_cells_are_safe_and_read_back_as_they_were(systems, tmp_path):
+def test_cells_are_guarded_and_read_back_unchanged(systems, tmp_path):
     key_path, _, sheet = write_sheets(systems, tmp_path / "out", n=6, raters=1)
     assert sheet.read_bytes().startswith(b"\xef\xbb\xbf")
     key, rows = json.loads(key_path.read_text("utf-8")), read_csv(sheet)
@@ -123,7 +123,7 @@ def test_filled_sheets_are_overwritten_only_when_asked(systems, tmp_path):
 def test_bad_arguments(systems, tmp_path, options, message):
     with pytest.raises(ValueError, match=message):
         write_sheets(systems, tmp_path / "out", **options)
-    with pytest.raises(ValueError, match="'systems' must be files by the names of their systems"):
+    with pytest.raises(ValueError, match="'systems' must map names of systems to files"):
         write_sheets({" ": systems["hard"]}, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
@@ -140,9 +140,9 @@ def line(context='["a"]', response='"b"'):
             '{"context": ["a"], "response": "b", "response": "c"}',
             "no JSON: the key 'response' occurs 2 times",
         ),
-        ("[]", r"no object with 'context', a list .* and 'response', a string \(got '\[\]'\)"),
-        ('{"context": ["a"]}', "no object with"),
-        (line(context='["a", 1]'), "no object with"),
+        ("[]", r"must be an object with .* a string \(got '\[\]'\)"),
+        ('{"context": ["a"]}', "must be an object with"),
+        (line(context='["a", 1]'), "must be an object with"),
         (line(response='"\\ud83d"'), "half a character"),
         (line(context='["c"]'), r"another context than in .*first\.jsonl \(got .*'c'"),
         (b"\xff", "not UTF-8 at byte 0"),
@@ -159,7 +159,7 @@ def test_a_damaged_line_is_named(tmp_path, bad, message):
 
 
 def slow_kappa(table):
-    """Of items, each with the grades of its raters: by the agreement of every pair of raters."""
+    """Fleiss' kappa, from the agreement of every pair of raters on each item."""
     size, raters = len(table), len(table[0])
     pairs = [(a, b) for a in range(raters) for b in range(raters) if a != b]
     observed = sum(row[a] == row[b] for row in table for a, b in pairs) / (size * len(pairs))
@@ -188,7 +188,7 @@ def filled(tmp_path):
 
 @pytest.fixture
 def change(filled):
-    """Changes the first sheet's rows, and scores."""
+    """Edits the rows of the first sheet, and scores the sheets."""
     key, sheets = filled
 
     def call(edit, **options):
@@ -217,7 +217,7 @@ def test_table_and_agreement(filled, change):
 
 
 @pytest.mark.parametrize(("delimiter", "end"), [(";", "\r\n"), ("\t", "\r"), (",", "\n")])
-def test_what_spreadsheets_make_of_a_file(filled, delimiter, end):
+def test_files_as_spreadsheets_write_them(filled, delimiter, end):
     key, sheets = filled
     before = score_sheets(key, sheets)
     rows = read_csv(sheets[1])
@@ -244,7 +244,7 @@ def test_numbers_spaces_and_long_cells(tmp_path):
     assert csv.field_size_limit() == limit
     for other in ("7 7", "8", "", "seven"):
         write_csv(sheet, [{**row, "response": row["response"].replace("7", other)} for row in rows])
-        with pytest.raises(ValueError, match="this is not the response of item"):
+        with pytest.raises(ValueError, match="the response differs from that of item"):
             score_sheets(key, [sheet])
 
 
@@ -266,7 +266,7 @@ def test_missing_grades_are_an_error_or_counted(filled, change):
 @pytest.mark.parametrize(
     ("grade", "kappa"), [(lambda row: "1", None), (lambda row: row["response"][-1], 1.0)], ids=["one", "all"]
 )
-def test_equal_raters(filled, grade, kappa):
+def test_kappa_of_equal_raters(filled, grade, kappa):
     key, sheets = filled
     assert score_sheets(key, sheets[:1]).kappa is None
     for path in sheets:
@@ -280,16 +280,16 @@ def test_equal_raters(filled, grade, kappa):
     [
         (lambda rows: rows[0].update(grade="3"), r"csv:\d: the grade must be 0, 1 or 2 \(got '3'\)"),
         (lambda rows: rows[0].update(item="r9"), r"csv:\d: the item is not in the key \(got 'r9'\)"),
-        (lambda rows: rows.append(rows[0]), r"csv:\d+: the item is in line \d already \(got 'r\d'\)"),
-        (lambda rows: rows.pop(), r"csv: 1 of the key's items are not there: r\d$"),
-        (lambda rows: rows[0].update(key="k0"), r"csv:\d: the sheet is not of this key, which is k\w{12} "),
-        (lambda rows: rows[0].update(response="no"), r"csv:\d: this is not the response of item r\d \(got"),
-        (lambda rows: rows[0].update(rater="4"), r"csv:\d: the rater must be one, .* key \(got '4'\)"),
-        (lambda rows: [row.update(rater="2") for row in rows], r"rater2.*: the sheet of rater 2, as .*r1"),
+        (lambda rows: rows.append(rows[0]), r"csv:\d+: the item is already in line \d \(got 'r\d'\)"),
+        (lambda rows: rows.pop(), r"csv: missing items of the key \(1\): r\d$"),
+        (lambda rows: rows[0].update(key="k0"), r"csv:\d: the sheet belongs to another key than k\w{12} "),
+        (lambda rows: rows[0].update(response="no"), r"csv:\d: the response differs from that of item r\d"),
+        (lambda rows: rows[0].update(rater="4"), r"csv:\d: the rater must be in the key, .* \(got '4'\)"),
+        (lambda rows: [row.update(rater="2") for row in rows], r"rater2.*: a second sheet of rater 2, .*r1"),
         (lambda rows: [row.update(grade="") for row in rows], r"csv:\d: item r\d has no grade"),
     ],
 )
-def test_a_wrong_sheet_is_named_with_its_line(change, edit, message):
+def test_an_invalid_sheet_is_named_with_its_line(change, edit, message):
     with pytest.raises(ValueError, match=message):
         change(edit)
 
@@ -303,9 +303,9 @@ HEADER = ",".join(COLUMNS).encode() + b"\r\n"
         (b"", "csv:1: the file is empty"),
         (b"item,grade\r\nr1,2\r\n", "csv:1: the header must be item,context,response,grade,rater,key .got"),
         (HEADER + b"r1,2\r\n", "csv:2: 2 columns instead of 6"),
-        (HEADER + b'"r1', "csv:2: no CSV"),
+        (HEADER + b'"r1', "csv:2: invalid CSV"),
         (HEADER + b"r1,\xe9", "csv:2: not UTF-8 at byte 3"),
-        (HEADER, "csv: 6 of the key's items are not there: r"),
+        (HEADER, r"csv: missing items of the key \(6\): r"),
     ],
 )
 def test_a_damaged_sheet(filled, content, message):
@@ -330,18 +330,18 @@ def test_a_damaged_key(filled, changes):
     key, sheets = filled
     kept = json.loads(key.read_text("utf-8"))
     key.write_text("[]" if changes is None else json.dumps(kept | changes), "utf-8")
-    with pytest.raises(ValueError, match=r"key\.json: damaged, or no key of sheets: "):
+    with pytest.raises(ValueError, match=r"key\.json: damaged, or not a key of sheets: "):
         score_sheets(key, sheets)
     with pytest.raises(ValueError, match="'sheets' must have at least one file"):
         score_sheets(key, [])
 
 
-def test_a_system_without_any_grade(filled):
+def test_a_system_without_grades(filled):
     key, sheets = filled
     for path in sheets:
         rows = read_csv(path)
         write_csv(path, [{**row, "grade": "" if "hard" in row["response"] else "1"} for row in rows])
-    with pytest.raises(ValueError, match="the system 'hard' has no grade at all"):
+    with pytest.raises(ValueError, match="the system 'hard' has no grades"):
         score_sheets(key, sheets, allow_missing=True)
 
 
@@ -402,13 +402,13 @@ def parts(page):
     return data, re.search(r"<script>(.*?)</script>", page, re.S)[1]
 
 
-def test_it_needs_no_network(page):
+def test_the_page_needs_no_network(page):
     assert "://" not in page
     assert "default-src 'none'" in page
     assert not re.search(r"\b(src|href)=", page)
 
 
-def test_texts_cannot_become_markup(page):
+def test_texts_are_no_markup(page):
     tags = []
     parser = HTMLParser()
     parser.handle_starttag = lambda tag, attributes: tags.append(tag)
@@ -422,7 +422,7 @@ def test_texts_cannot_become_markup(page):
     assert "document.write" not in script
 
 
-def test_it_has_all_orders_and_no_system(page, tmp_path):
+def test_the_page_has_all_orders_and_no_system(page, tmp_path):
     data = json.loads(parts(page)[0])
     for rater, order in enumerate(data["orders"], start=1):
         rows = read_csv(tmp_path / "out" / "raters" / f"rater{rater}.csv")
@@ -433,7 +433,7 @@ def test_it_has_all_orders_and_no_system(page, tmp_path):
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="no JavaScript")
-def test_what_it_saves_is_the_sheet_with_grades(page, tmp_path):
+def test_the_page_saves_the_sheet_with_grades(page, tmp_path):
     data, script = parts(page)
     (tmp_path / "page.js").write_text(
         f"{BROWSER}\nnodes.data.textContent = {json.dumps(data)};\n{script}\n{RATE}", encoding="utf-8"

@@ -347,6 +347,8 @@ def test_the_verdict_of_no_difference():
     assert FOUND.verdict() == "undecided (smallest visible effect 0.0286)"
     assert FOUND.verdict(0.02) == FOUND.verdict()
     assert FOUND.verdict(0.05) == "no effect larger than 0.05"
+    few = compare(ACCURACY, [0, 1, 0, 1], [0, 1, 0, 1], [1, 1, 0, 0], samples=100)  # of no accuracy above 1
+    assert (few.smallest_visible, few.verdict()) == (None, "undecided (no effect is visible)")
     same = compare(ACCURACY, [0, 1, 0], [0, 1, 1], [0, 1, 1], samples=10)
     assert same.p == 1.0
     assert not same.equivalent(0.001)  # three examples do not show that

@@ -151,7 +151,7 @@ def test_files_that_cannot_be_labelled(run, predict, trained, tmp_path):
     assert "new.conllu:1: " in run("predict", *tags, "new.conllu").stderr
     assert run("predict", *tags, "good.conllu").exit_code == 0
     done = run("predict", *tags, "good.conllu", "--text-columns", "text")
-    assert "--text-columns is for files that have columns" in done.stderr
+    assert "--text-columns is for files with columns" in done.stderr
     assert "'truncate' is for files" in run("predict", *tags, "good.conllu", "--truncate").stderr
     marked = write_span_rows(tmp_path / "marked.jsonl", [{"words": ["a"], "mark": 0}])
     assert (

@@ -106,7 +106,7 @@ def test_gates_of_relations_are_maps_of_a_page(made, request):
     maps = [one for one in explore(path, texts, parser="chain").data.sides[0].maps if one.kind == "gate"]
     if request.node.callspec.params["made"] == "dialogue gate":  # the system of that name has no gate
         assert not maps
-        with pytest.raises(ValueError, match="'gate' has no gate of relations"):
+        with pytest.raises(ValueError, match="'gate' has no gate of relation scores"):
             attention_map(path, texts, parser="chain", return_gate=True)
         return
     of_layer = ("gate", "relation score", "self-attention score")
@@ -148,7 +148,7 @@ def test_every_family_shows_what_its_words_attend_to(made, request):
         shown.plot(0, ax=axes)
     with pytest.raises(ValueError, match="'head' must be between -2 and 1"):
         shown.plot(0, 2)
-    with pytest.raises(ValueError, match="'head' is one of a layer"):
+    with pytest.raises(ValueError, match="'head' needs 'layer'"):
         shown.plot(head=0)
     with pytest.raises(ValueError, match=f"'layer' must be between -{len(layers)} and"):
         shown.plot(len(layers))
@@ -199,7 +199,7 @@ def test_pieces_are_joined_as_a_loop_joins_them(made):
     [
         ("lstm", "sst", SENTENCE, "'lstm' has no attention between words"),
         ("word-average", "sst", SENTENCE, "'word-average' has no attention between words"),
-        ("tree-transformer", "sst", SENTENCE, "'tree-transformer' attends within families of a tree"),
+        ("tree-transformer", "sst", SENTENCE, "'tree-transformer' attends within families of the tree"),
         ("recosa", "dailydialog", DIALOGUE, "'recosa' has no attention between words"),
         ("hran", "dailydialog", DIALOGUE, "'hran' has no attention between words"),
     ],
@@ -222,7 +222,7 @@ def test_texts_must_be_those_of_the_family(tmp_path):
     )
     with pytest.raises(ValueError, match="at least two"):
         attention_map(path, ONE, parser="chain")
-    with pytest.raises(ValueError, match="too long for the model, which would not read 6 of their words"):
+    with pytest.raises(ValueError, match="too long for the model by 6 words"):
         attention_map(path, TURNS, parser="chain")
 
 

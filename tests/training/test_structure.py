@@ -113,7 +113,7 @@ def test_structure_decides(tmp_path, ask):
     assert f"\n\nVerdict: yes. {found['sentences'][0]} " in table
     assert "\n| dt@parser" in table
     assert found["used"] == {"trained": 60, "there": 60, "why": ""}
-    seen = f"The smallest effect that could have been seen is {found['smallest_visible_effect']:.3g} ("
+    seen = f"The smallest effect that could have been seen: {found['smallest_visible_effect']:.3g} ("
     assert found["sentences"][2].startswith(f"All 60 examples were trained on. {seen}")
     # The same call plans nothing anew; another one in the same folder is refused.
     assert ask(HELPED) == found

@@ -30,7 +30,7 @@ def browser():
 
 @pytest.fixture
 def open_page(browser, tmp_path):
-    """Opens a page from its file; at the end nothing was fetched and nothing said on the console."""
+    """Opens a page from a file; fails if the page fetched anything or wrote to the console."""
     told: list[str] = []
     contexts = []
 
@@ -63,7 +63,7 @@ def sentence():
 
 @pytest.fixture(scope="session")
 def make_side(sentence):
-    """A side whose weights come from a model with random weights."""
+    """A side with the attention of a randomly initialised model."""
 
     def make(seed: int, name: str, tree: bool = True, masks: bool = False) -> Side:
         torch.manual_seed(seed)
@@ -96,7 +96,7 @@ def two_sides(make_side):
 
 @pytest.fixture(scope="session")
 def long_page():
-    """512 tokens that all see one another, 12 layers of 12 heads."""
+    """512 tokens, a complete graph, 12 layers with 12 heads."""
     words = [f"w{n}" for n in range(511)]
     data = to_data([Sentence.chain(words)], relations=RelationVocab())
     pairs = resolve("transformer")(data).edge_index

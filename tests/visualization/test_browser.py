@@ -1,4 +1,4 @@
-"""Pages in a real browser: Chromium, by playwright. ``CHROMIUM`` names another one than the path has."""
+"""Pages in Chromium, with playwright. ``CHROMIUM`` may name the executable."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ def number(text: str) -> float:
 
 
 def test_a_walk_through_one_model(open_page, one_side):
-    """Each part shows what the tensors say."""
+    """Each part shows the values of the tensors."""
     tab = open_page(one_side)
     side = one_side.sides[0]
     matrices = [dense(pairs, alpha, 12)[0] for _, pairs, alpha in side.layers]
-    # 1. The sentence: words, arcs, sets, and why an edge is there.
+    # 1. The sentence: words, arcs, sets, and the reason for an edge.
     words = tab.locator(".drawing .tree text.gd-word").all_text_contents()
     assert words == side.nodes.names[1:]
     assert tab.locator("#sets button").all_text_contents() == ["dt", "dra"]
     assert "negative" in tab.locator("#answer-list").text_content()
     assert tab.locator("#answer-list .num").all_text_contents()[:2] == ["0.750", "0.250"]
     tab.locator('.lane[data-lane="1"] path[data-s="2"][data-t="8"]').first.dispatch_event("pointermove")
-    assert "dra: an arc of the tree joins them (DependencyEdges)" in tab.locator("#tip").text_content()
+    assert "dra: an arc of the tree (DependencyEdges)" in tab.locator("#tip").text_content()
     assert "in the tree: chased \u2013nsubj:pass\u2192 dog" in tab.locator("#tip").text_content()
     tab.locator("#sets button", has_text="dra").click()
     assert not tab.locator('.lane[data-lane="1"]').is_visible()
-    # 2. The heads: the one that is chosen first looks at governors most.
+    # 2. The heads: the first one shown attends most to governors.
     shares = torch.tensor(one_side.data.sides[0].measures["governor"])
     layer, head = divmod(int(shares.argmax()), 6)
     chosen = tab.locator('#grid [aria-pressed="true"]')
@@ -52,15 +52,15 @@ def test_a_walk_through_one_model(open_page, one_side):
     assert number(re.search(r": ([\d.]+)", chosen.get_attribute("aria-label"))[1]) == pytest.approx(
         float(shares.max()), abs=5e-4
     )
-    # the twelve nodes all see one another, so that a head that knows nothing gives the governor a twelfth
-    assert "(0.083 by looking at everything alike)" in chosen.get_attribute("aria-label")
-    assert tab.locator("#heads-even").text_content().startswith("\u25b2 0.08: what looking at everything")
+    # twelve nodes in a complete graph: uniform attention gives the governor a twelfth
+    assert "(uniform attention: 0.083)" in chosen.get_attribute("aria-label")
+    assert tab.locator("#heads-even").text_content().startswith("\u25b2 0.08: uniform attention")
     below = (shares <= 1 / 12 + 5e-4).sum()
     assert tab.locator("#grid td:not(:last-child) i.even").count() == int(below) > 0
     tab.locator('#grid [data-at="1,2"]').click()
     relation = tab.locator("#relations tr", has_text="nsubj:pass").locator("td").all_text_contents()
     assert number(relation[1]) == pytest.approx(float(matrices[1][2, 2, 8]), abs=6e-3)
-    # 3. The matrix: a cell has the weight of the tensor.
+    # 3. The matrix: cells have the weights of the tensor.
     tab.locator("#canvas").focus()
     for _ in range(4):
         tab.keyboard.press("ArrowDown")
@@ -73,7 +73,7 @@ def test_a_walk_through_one_model(open_page, one_side):
     attended = number(tab.locator("#word-facts .num").first.text_content())
     assert attended == pytest.approx(float(matrices[1][2, 3].max()), abs=6e-4)
     assert tab.locator(".shade").count() == 12
-    # rollout and the mask of an explainer are further layers
+    # rollout and masks of explainers can be chosen like layers
     options = tab.locator("#map option").all_text_contents()
     assert options[4:] == [f"rollout to layer {n}" for n in range(1, 5)] + [
         "explainer: GNNExplainer",
@@ -84,7 +84,7 @@ def test_a_walk_through_one_model(open_page, one_side):
     assert "Filled: an edge" in tab.locator("#matrix-hint").text_content()
 
 
-def test_what_goes_out_has_the_numbers(open_page, one_side):
+def test_saved_files_have_the_numbers(open_page, one_side):
     tab = open_page(one_side)
     tab.locator("#map").select_option(label="layer 3")
     tab.locator("#head").select_option(label="5")
@@ -113,7 +113,7 @@ def test_what_goes_out_has_the_numbers(open_page, one_side):
         assert Path(caught.value.path()).read_bytes().startswith(start)
 
 
-def test_what_differs(open_page, two_sides):
+def test_difference_of_two_sides(open_page, two_sides):
     tab = open_page(two_sides)
     assert tab.locator('#sides [aria-pressed="true"]').text_content() == "the parse"
     assert tab.locator("#heads-even").is_visible()
@@ -137,8 +137,8 @@ def test_what_differs(open_page, two_sides):
     assert tab.locator("#answer-list .side-1").count() == 2
 
 
-def test_of_models_trained_apart_the_means_of_heads_are_compared(open_page, make_side, sentence):
-    """The page opens on the model whose edges have the tree, and no empty set is shown."""
+def test_separately_trained_models_are_compared_by_means_of_heads(open_page, make_side, sentence):
+    """The page opens with the model whose edges depend on the tree, and shows no empty set."""
     first, second = make_side(0, "without"), make_side(1, "with the tree")
     plain = Side.of("", to_data([sentence]), [sentence.form], {"transformer": resolve("transformer")})
     first = replace(first, edges=plain.edges)
@@ -166,7 +166,7 @@ def test_of_models_trained_apart_the_means_of_heads_are_compared(open_page, make
 
 
 @pytest.mark.parametrize("name", ["one_side", "two_sides"])
-def test_captions_are_whole_on_a_phone(open_page, request, name):
+def test_captions_are_not_cut_on_a_phone(open_page, request, name):
     tab = open_page(request.getfixturevalue(name))
     tab.set_viewport_size({"width": 390, "height": 844})
     assert tab.evaluate("document.documentElement.scrollWidth") <= 390
@@ -179,8 +179,8 @@ def test_captions_are_whole_on_a_phone(open_page, request, name):
     assert not tab.locator(".lane text", has_text="edges").first.is_visible()
 
 
-def test_the_label_of_the_chosen_row_is_whole(open_page):
-    """Its letters are bold, and wider than those of other rows."""
+def test_the_label_of_the_chosen_row_is_not_cut(open_page):
+    """Bold letters are wider."""
     words = ["wonderful" * 2, "a"]
     data = to_data([Sentence.chain(words)], relations=RelationVocab())
     tab = open_page(Explorer([Side.of("m", data, [words], {"dra": resolve("dra")})]))
@@ -191,7 +191,7 @@ def test_the_label_of_the_chosen_row_is_whole(open_page):
     assert tab.evaluate(f"(choose(1), {label})") >= 0
 
 
-def test_keys_lead_through_the_tree(open_page, one_side):
+def test_keys_move_in_the_tree(open_page, one_side):
     tab = open_page(one_side)
     tab.locator(".tree text[tabindex='0']").focus()
     tab.keyboard.press("ArrowRight")
@@ -201,7 +201,7 @@ def test_keys_lead_through_the_tree(open_page, one_side):
     tab.keyboard.press("ArrowDown")
     assert tab.locator("#word-title").text_content() == "dog"
     tab.keyboard.press("Escape")
-    assert tab.locator("#word-title").text_content() == "No word is chosen"
+    assert tab.locator("#word-title").text_content() == "No word chosen"
     layer = tab.locator("#map").input_value()
     tab.keyboard.press("]" if layer == "0" else "[")
     assert tab.locator("#map").input_value() != layer
@@ -209,8 +209,8 @@ def test_keys_lead_through_the_tree(open_page, one_side):
     assert tab.locator("#help").is_visible()
 
 
-def test_a_relation_that_one_side_lacks_is_no_difference(open_page, two_sides):
-    """The arcs of a random tree have other labels, and most of the parse's are not there."""
+def test_a_relation_of_one_side_has_no_difference(open_page, two_sides):
+    """The arcs of a random tree have other labels than most of those of the parse."""
     tab = open_page(two_sides)
     tab.locator("#sides button", has_text="Difference").click()
     tab.locator('#grid [data-at="0,0"]').click()
@@ -222,7 +222,7 @@ def test_a_relation_that_one_side_lacks_is_no_difference(open_page, two_sides):
         assert ("\u2013" in cells) == (row.locator("th").text_content() not in theirs)
 
 
-def test_dialogues_fold_and_relations_stand_on_their_arcs(open_page):
+def test_dialogues_fold_and_relation_nodes_are_on_arcs(open_page):
     turns = [["Hello", "there"], ["I", "saw", "dogs"], ["Bye"]]
     heads, labels = [[0, 1], [2, 0, 2], [0]], [["root", "advmod"], ["nsubj", "root", "obj"], ["root"]]
     dialogue = [Sentence(*columns) for columns in zip(turns, heads, labels)]
@@ -255,8 +255,8 @@ def test_long_examples_have_a_window_and_a_search(open_page):
     assert tab.locator("#least-value").text_content() == "0.50"
 
 
-def test_a_long_example_opens_at_once(browser, tmp_path, long_page):
-    """512 tokens and 144 heads, in processor time, which other programs do not lengthen."""
+def test_a_long_example_opens_quickly(browser, tmp_path, long_page):
+    """512 tokens and 144 heads, in processor time, which does not depend on the machine's load."""
     path = tmp_path / "long.html"
     path.write_text(long_page, encoding="utf-8")
     context = browser.new_context()
@@ -303,7 +303,7 @@ def test_it_is_accessible(open_page, one_side, two_sides, scheme):
 
 
 @pytest.mark.parametrize(("wish", "still"), [("reduce", True), ("no-preference", False)])
-def test_nothing_moves_where_the_reader_wants_no_movement(open_page, one_side, wish, still):
+def test_reduced_motion_is_respected(open_page, one_side, wish, still):
     tab = open_page(one_side, reduced_motion=wish)
     lasting = tab.evaluate("getComputedStyle(document.querySelector('#grid i')).transitionDuration")
     assert (set(lasting.split(", ")) == {"0s"}) == still
@@ -318,7 +318,7 @@ def test_right_to_left(open_page):
     assert tab.locator("#word-title").text_content() == "אוהב"
 
 
-def test_a_notebook_shows_it(browser, open_page, one_side, tmp_path, monkeypatch):
+def test_a_notebook_displays_the_page(browser, open_page, one_side, tmp_path, monkeypatch):
     nbclient = pytest.importorskip("nbclient")
     nbformat = pytest.importorskip("nbformat")
     pytest.importorskip("ipykernel")
@@ -363,13 +363,13 @@ def rgb(colour: str) -> tuple[int, ...]:
 
 
 def colours(place) -> Counter:
-    """How many pixels of a part have which colour."""
+    """Number of pixels of a part by colour."""
     image = Image.open(io.BytesIO(place.screenshot())).convert("RGB")
     return Counter(image.get_flattened_data() if hasattr(image, "get_flattened_data") else image.getdata())
 
 
 def near(found: Counter, colour: tuple[int, ...]) -> int:
-    """How many pixels nearly have a colour, as those of thin slanted lines do."""
+    """Number of pixels that nearly have a colour, as in thin slanted lines."""
     return sum(number for one, number in found.items() if max(abs(a - b) for a, b in zip(one, colour)) <= 15)
 
 
@@ -379,7 +379,7 @@ def variable(tab, name: str) -> tuple[int, ...]:
 
 
 def inside(tab, part: str) -> bool:
-    """Whether a part is on the page from left to right, and nothing in it is wider than it."""
+    """Whether a part is within the width of the page, and its content within the part."""
     box = tab.locator(part).bounding_box()
     wide = tab.evaluate(f"document.querySelector('{part}').scrollWidth")
     width = tab.viewport_size["width"]
@@ -388,9 +388,9 @@ def inside(tab, part: str) -> bool:
 
 def test_a_click_path_through_all_parts(open_page, two_sides, tmp_path) -> None:
     tab = open_page(two_sides, color_scheme="light", reduced_motion="reduce")
-    for part in ("#sentence", "#heads", "#matrix", "#beside", "#top"):
+    for part in ("#sentence", "#heads", "#matrix", "#panel", "#top"):
         assert inside(tab, part), part
-    # 1. The sentence, of one side: arcs in their colour, edges in theirs; a chosen word has its attention.
+    # 1. The sentence of one side: colours of arcs and edges, attention of a chosen word.
     tab.locator("#sides button", has_text="the parse").click()
     shown = colours(tab.locator(".drawing:not([hidden])"))
     arc, blue, orange = variable(tab, "--quiet"), variable(tab, "--e0"), variable(tab, "--e1")
@@ -400,7 +400,7 @@ def test_a_click_path_through_all_parts(open_page, two_sides, tmp_path) -> None:
     tab.locator('.drawing:not([hidden]) .tree [data-n="2"]').click()
     assert tab.locator("#word-title").text_content() == "dog"
     assert tab.locator(".shade:not([opacity='0.000'])").count() > 0
-    # 2. Heads: circles differ in shade and size, and another one changes the table.
+    # 2. Heads: circles differ in shade and size; choosing another head changes the table.
     circles = tab.locator("#grid i")
     sizes = {round(circles.nth(place).bounding_box()["width"]) for place in range(12)}
     assert len(sizes) > 2
@@ -408,7 +408,7 @@ def test_a_click_path_through_all_parts(open_page, two_sides, tmp_path) -> None:
     tab.locator('#grid [data-at="3,1"]').click()
     assert tab.locator("#relations").inner_text() != before
     assert tab.locator("#map option:checked").text_content() == "layer 4"
-    # 3. The matrix: as many shades as it has weights, and hatching where the chosen set has no edge.
+    # 3. The matrix: many shades, and hatching where the chosen set has no edge.
     shades = colours(tab.locator("#canvas"))
     assert len(shades) > 30
     tab.locator("#hatch").select_option(label="dra")
@@ -425,7 +425,7 @@ def test_a_click_path_through_all_parts(open_page, two_sides, tmp_path) -> None:
     red = sum(number for (r, _, b), number in apart.items() if r > b + 40)
     assert red > 200
     assert sum(number for (r, _, b), number in apart.items() if b > r + 40) > 200
-    # 5. Dark: the ground is dark, the words are light, and what is saved has the colours that are seen.
+    # 5. Dark: dark background, light words, and saved pictures with the same colours.
     tab.locator("#theme").click()
     ground, _ = colours(tab.locator("#sentence")).most_common(1)[0]
     assert max(ground) < 60
@@ -436,7 +436,7 @@ def test_a_click_path_through_all_parts(open_page, two_sides, tmp_path) -> None:
     assert max(saved.getpixel((0, 0))) < 60
 
 
-def test_phrases_are_seen_and_chosen(open_page) -> None:
+def test_phrases_can_be_chosen(open_page) -> None:
     tab = open_page(draw(BRACKETED, "constituents"), color_scheme="light", reduced_motion="reduce")
     drawn = tab.locator(".drawing .tree")
     labels = drawn.locator("text.gd-node")
@@ -448,13 +448,13 @@ def test_phrases_are_seen_and_chosen(open_page) -> None:
     labels.nth(1).click()
     assert tab.locator("#word-title").text_content() == "[NP]"
     assert "the phrase \u201cOld dogs\u201d" in tab.locator("#word-facts").text_content()
-    assert "a phrase and the words in it" in tab.locator("#word-facts").text_content()
+    assert "a phrase and its words" in tab.locator("#word-facts").text_content()
     assert "to and from the phrases" in tab.locator(".lane").first.text_content()
     assert "Brackets are phrases" in tab.locator("#sentence-hint").text_content()
 
 
 @pytest.mark.parametrize("name", TAKEN["SHOTS"])
-def test_the_pictures_of_the_site_and_of_readme_are_there(name) -> None:
+def test_the_screenshots_of_the_docs_exist(name) -> None:
     path = TAKEN["place"](name)
     page = ROOT / ("README.md" if name == "readme" else "docs/explorer.md")
     shown = re.findall(r"!\[[^]]+\]\(([^)]+\.png)\)", page.read_text(encoding="utf-8"))

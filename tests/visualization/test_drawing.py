@@ -18,7 +18,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def slow_levels(arcs):
-    """The highest level of what lies within, and one more, arc by arc."""
+    """One above the highest arc within, computed arc by arc."""
     order = sorted(range(len(arcs)), key=lambda n: (abs(arcs[n][0] - arcs[n][1]), min(arcs[n]), n))
     levels = {}
     for number in order:
@@ -30,7 +30,7 @@ def slow_levels(arcs):
 
 
 @given(st.lists(ARC, max_size=12))
-def test_arcs_that_share_room_have_different_heights(arcs):
+def test_overlapping_arcs_have_different_heights(arcs):
     levels = arc_levels(arcs)
     assert levels == slow_levels(arcs)
     for (one, first), (two, second) in combinations(zip(arcs, levels), 2):
@@ -38,7 +38,7 @@ def test_arcs_that_share_room_have_different_heights(arcs):
         assert first != second or overlap <= 0 or min(abs(one[0] - one[1]), abs(two[0] - two[1])) == 0
 
 
-def test_every_word_arc_and_edge_is_drawn_once_and_says_what_it_is():
+def test_every_word_arc_and_edge_is_drawn_once_with_its_names():
     row = Row(
         ("a", "b", "c"),
         ((1, 0, "det"), (1, 2, "obj")),
@@ -70,7 +70,7 @@ def test_every_word_arc_and_edge_is_drawn_once_and_says_what_it_is():
     assert not [item for item in root.iter() if item.get("id") or item.get("style")]
 
 
-def test_words_do_not_overlap_and_labels_of_short_arcs_have_room():
+def test_words_and_labels_of_short_arcs_do_not_overlap():
     row = sentence_row(SENTENCE)
     shapes = [shape for shape in row_scene(row).shapes if shape.style in ("word", "special")]
     for left, right in pairwise(shapes):
@@ -84,7 +84,7 @@ def row_places(row):
     return [shape.at[0] for shape in row_scene(row).shapes if shape.style in ("word", "special")]
 
 
-def test_titles_and_notes_have_room():
+def test_titles_and_notes_fit():
     row = Row(
         ("a",), lanes=(Lane("x: 2 edges", ()), Lane("y", (), note="every one attends to every other " * 3))
     )
@@ -94,7 +94,7 @@ def test_titles_and_notes_have_room():
     assert all(shape.at[0] + text_width(shape.text, shape.size) <= scene.width for shape in starts)
 
 
-def test_parts_stand_one_above_the_other():
+def test_parts_are_stacked():
     row = Row(("a", "b"), ((0, 1, "x"),), (Lane("l", ((0, 1),)),))
     parts, whole = row_scenes(row), row_scene(row)
     assert whole.height == sum(part.height for part in parts)
@@ -117,24 +117,24 @@ def test_right_to_left_is_the_mirror_image():
 @pytest.mark.parametrize(
     "text", ["<script>alert(1)</script>", "\"&'", "\x00\x07", "\ud800", "a\u2028b", "]]>", ""]
 )
-def test_any_text_is_a_text(text):
+def test_any_text_is_valid_svg(text):
     scene = row_scene(Row((text, "b"), ((0, 1, text),), (Lane(text, ((0, 1),), note=text),), title=text))
     root = ET.fromstring(scene.svg().encode("utf-8"))
     assert not list(root.iter(f"{SVG}script"))
     assert {item.tag for item in root.iter()} <= {f"{SVG}{tag}" for tag in ("svg", "text", "path")}
 
 
-def test_what_is_refused():
-    with pytest.raises(ValueError, match=r"places 0\.\.1"):
+def test_positions_outside_the_row_are_refused():
+    with pytest.raises(ValueError, match=r"positions 0\.\.1"):
         Row(("a", "b"), lanes=(Lane("l", ((0, 2),)),))
 
 
-def test_wide_letters_take_more_room():
+def test_wide_letters_are_wider():
     assert text_width("中国", 10) > text_width("il", 10) > 0
     assert text_width("e\u0301", 10) == text_width("e", 10)
 
 
-def test_a_sentence_shows_itself_in_a_notebook():
+def test_a_notebook_displays_a_sentence():
     shown = SENTENCE._repr_html_()
     root = ET.fromstring(shown)
     assert root.tag == "div"
@@ -142,7 +142,7 @@ def test_a_sentence_shows_itself_in_a_notebook():
     assert "[ROOT]" not in shown
 
 
-def test_scene_moves():
+def test_shapes_move():
     scene = Scene(10, 10, (Shape("word", text="a", at=(1, 2)),), "a")
     assert stacked([scene, scene], gap=5).shapes[1].at == (1, 17)
 
@@ -161,5 +161,5 @@ def test_phrases_are_brackets_below_their_words():
     assert (labels["VP"].style, labels["VP"].names) == ("label", ())
     assert max(y for shape in tree.shapes for _, points in shape.steps for y in points[1::2]) < tree.height
     assert [shape.text for shape in lane.shapes if shape.style == "again"] == ["She", "is", "so"]
-    with pytest.raises(ValueError, match="phrases must be between places"):
+    with pytest.raises(ValueError, match="phrases must be between positions"):
         Row(("a",), brackets=(Bracket(0, 1, "X"),))

@@ -38,12 +38,12 @@ from tests.kit.strategies import sentences
 
 
 def page_of(html: str) -> dict:
-    """The data in a page."""
+    """The data of a page."""
     return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', html, re.S)[1])
 
 
 def unpacked(packed, allowed: torch.Tensor) -> torch.Tensor:
-    """All weights ``[heads, size, size]``, as the page's script reads them, slowly."""
+    """All weights ``[heads, size, size]``, unpacked by a slow loop as in the page's script."""
     size = allowed.size(0)
     out = torch.zeros(packed.heads, size, size)
     if packed.top == 0:
@@ -60,7 +60,7 @@ def unpacked(packed, allowed: torch.Tensor) -> torch.Tensor:
     return out
 
 
-def test_packed_pairs_come_back():
+def test_packed_pairs_are_unpacked():
     torch.manual_seed(0)
     for size, share in ((1, 1.0), (5, 0.5), (40, 0.001), (33, 1.0)):
         mask = torch.rand(size, size) < share
@@ -71,7 +71,7 @@ def test_packed_pairs_come_back():
 
 
 @pytest.mark.parametrize("low", [0.0, -0.7], ids=["weights", "scores"])
-def test_all_weights_are_kept_where_there_is_room_and_the_largest_elsewhere(low):
+def test_all_weights_are_kept_if_they_fit_else_the_largest(low):
     torch.manual_seed(0)
     allowed = torch.rand(12, 12) < 0.6
     alpha = (torch.rand(3, 12, 12) + low) * allowed
@@ -86,7 +86,7 @@ def test_all_weights_are_kept_where_there_is_room_and_the_largest_elsewhere(low)
     assert pack_weights(torch.zeros(1, 2, 2), torch.ones(2, 2).bool(), 100).scale == 0
 
 
-def test_weights_of_pieces_become_those_of_words():
+def test_weights_of_pieces_are_joined_to_words():
     torch.manual_seed(0)
     alpha, entry = torch.rand(2, 5, 5), torch.tensor([0, 1, 1, 2, 2])
     found = join_pieces(alpha, entry, 3)
@@ -98,7 +98,7 @@ def test_weights_of_pieces_become_those_of_words():
     assert join_pieces(alpha, torch.arange(5), 5) is alpha
 
 
-def test_rollout_is_a_product_and_flow_is_shared_out():
+def test_rollout_is_a_product_and_shares_sum_to_one():
     torch.manual_seed(0)
     layers = [torch.rand(2, 4, 4).softmax(dim=-1) for _ in range(3)]
     means = [alpha.mean(dim=0) for alpha in layers]
@@ -135,7 +135,7 @@ def test_measures_are_means_over_words(sentence):
     assert shares(alpha, torch.zeros(nodes.size, nodes.size).bool(), rows) == [0.0, 0.0]
 
 
-def test_the_relation_table_tells_the_governor_s_attention_from_the_dependent_s(sentence):
+def test_the_relation_table_distinguishes_the_directions(sentence):
     nodes = WordNodes.of(to_data([sentence]), [sentence.form], RelationVocab())
     up, down = (torch.zeros(1, nodes.size, nodes.size) for _ in range(2))
     for governor, dependent, _ in nodes.arcs:  # a row is the word that attends
@@ -147,7 +147,7 @@ def test_the_relation_table_tells_the_governor_s_attention_from_the_dependent_s(
 
 
 def seen_slowly(name: str, nodes: WordNodes, word: int) -> set[int]:
-    """The partners of a word of which a measure has its name."""
+    """The partners of a word by measure."""
     words = [place for place, special in enumerate(nodes.special) if not special]
     beside = {"previous word": -1, "next word": 1}
     if name in beside:
@@ -166,8 +166,8 @@ def seen_slowly(name: str, nodes: WordNodes, word: int) -> set[int]:
 
 
 @given(st.lists(sentences(), min_size=1, max_size=3), st.booleans(), st.integers(0, 2**32))
-def test_a_head_that_looks_at_some_partners_alone_is_said_to(trees, root, seed):
-    """A row is the word that looks: who looks at governors looks up, who looks at dependents down."""
+def test_a_head_that_attends_only_to_some_partners_has_the_measure_one(trees, root, seed):
+    """Rows are the words that attend, so attention to governors goes up, to dependents down."""
     data = to_data(trees, relations=RelationVocab(), root=root)
     nodes = WordNodes.of(data, [tree.form for tree in trees], RelationVocab())
     masks, rows = partner_masks(nodes, {}), ~torch.tensor(nodes.special)
@@ -189,8 +189,8 @@ def test_a_head_that_looks_at_some_partners_alone_is_said_to(trees, root, seed):
 
 
 @pytest.mark.parametrize("name", ["dra", "transformer"])
-def test_what_attention_that_is_spread_evenly_gives(sentence, name):
-    """Slowly: of what each word may attend to, the part that is its governor."""
+def test_measures_of_uniform_attention(sentence, name):
+    """A slow loop: the share of the governor among the nodes that each word may attend to."""
     data = to_data([sentence], relations=RelationVocab())
     pairs = resolve(name)(data).edge_index
     seen = {word: pairs[0, pairs[1] == word].tolist() for word in range(1, 12)}
@@ -220,12 +220,12 @@ def test_the_page_has_the_weights_of_the_tensors(one_side):
     assert nsubj.up[2][5] == pytest.approx(float(dense(*side.layers[2][1:], 12)[0][5, 5, 6]), abs=1e-5)
 
 
-def test_edges_are_the_transforms_with_their_parts_and_types(one_side, sentence):
+def test_edges_have_their_parts_and_types(one_side, sentence):
     dt, dra = one_side.data.sides[0].edges
     assert [why for _, why in dra.parts] == [
-        "an arc of the tree joins them",
+        "an arc of the tree",
         "ROOT sees the words below it",
-        "it sees itself",
+        "each node sees itself",
     ]
     made = [unpack_pairs(packed, 12) for packed in dra.made]
     arcs = {(head, word) for word, head in enumerate(sentence.head, start=1)}
@@ -237,7 +237,7 @@ def test_edges_are_the_transforms_with_their_parts_and_types(one_side, sentence)
     assert typed[8, 2] == "nsubj:pass"
 
 
-def test_two_sides_keep_what_both_have(make_side, sentence):
+def test_two_sides_keep_common_nodes(make_side, sentence):
     data = to_data([sentence], relations=RelationVocab())
     dam, dra = (Side.of(n, data, [sentence.form], {n: resolve(n)}) for n in ("dam", "dra"))
     assert dam.nodes.size == 12 + 11
@@ -266,7 +266,7 @@ def test_pieces_are_shown_beside_words():
     assert (unpacked(shown.words, torch.ones(3, 3).bool()) - words).abs().max() < 1e-4
 
 
-def test_hostile_texts_stay_texts():
+def test_hostile_texts_are_escaped():
     bad = ["</script><script>alert(1)</script>", "%%DATA%%", "\u2028<!--", "\ud800", '" onload="x']
     page = draw(
         Sentence(bad, [0, 1, 1, 1, 1], ["root", "</svg>", "dep", "dep", "dep"]), "dra", title="%%SCRIPT%%"
@@ -288,7 +288,7 @@ def test_the_page_fetches_nothing_and_names_its_scripts(one_side):
     assert not re.findall(r"https?:", html.replace("http://www.w3.org/2000/svg", ""))
 
 
-def test_a_long_example_stays_small(long_page):
+def test_the_page_of_a_long_example_is_small(long_page):
     assert 3_000_000 < len(long_page.encode()) < 6_000_000
 
 
@@ -318,17 +318,17 @@ def test_draw_takes_sentences_and_data(sentence):
     assert page.data.sides[0].edges[0].name == "DependencyEdges"
     assert draw(data).data.nodes[0].text == "word 1"
     assert len(draw(sentence, {"mine": "dra"}, against="sia").data.sides) == 2
-    with pytest.raises(ValueError, match="compares one set .*got 2"):
+    with pytest.raises(ValueError, match="needs one set .*got 2"):
         draw(sentence, ["dra", "dt"], against="sia")
-    with pytest.raises(ValueError, match="compares one set .*got 0"):
+    with pytest.raises(ValueError, match="needs one set .*got 0"):
         draw(sentence, against="random")
-    with pytest.raises(ValueError, match="has edges already"):
+    with pytest.raises(ValueError, match="already has edges"):
         draw(resolve("dra")(data))
     with pytest.raises(ValueError, match="is a batch"):
         draw(Batch.from_data_list([data]))
 
 
-def test_what_differs_is_drawn_apart(sentence):
+def test_differences_are_drawn_separately(sentence):
     svg = draw(sentence, "dra", against="random").svg()
     assert "only dra (the parse): " in svg
     assert "only dra (a random tree): " in svg
@@ -338,14 +338,14 @@ def test_what_differs_is_drawn_apart(sentence):
     assert "only" not in same
 
 
-def test_gates_are_maps_beside_the_layers(make_side):
+def test_gates_are_shown_like_layers(make_side):
     side = make_side(0, "one")
     pairs, scores = torch.tensor([[1, 2], [2, 1]]), torch.tensor([[0.5, -2.0], [1.0, 3.0]])
     side = replace(side, gates=[("self-attention score of layer 1", pairs, scores)])
     shown = next(one for one in Explorer([side]).data.sides[0].maps if one.kind == "gate")
     assert shown.name == "self-attention score of layer 1"
     assert (shown.words.low, shown.words.scale) == (-2, 5)
-    with pytest.raises(ValueError, match="weights from 0 on"):
+    with pytest.raises(ValueError, match="weights of at least 0"):
         replace(side, layers=[("other", pairs, scores)])
 
 
@@ -354,7 +354,7 @@ def test_masks_of_explainers():
     found = masks_of({"a": torch.tensor([0.5, -0.25]), "b": Explanation(edge_mask=torch.ones(2))}, pairs)
     assert [name for name, *_ in found] == ["a", "b"]
     assert found[0][2].tolist() == [[0.5], [0.25]]
-    with pytest.raises(ValueError, match="which has no 'edge_mask'"):
+    with pytest.raises(ValueError, match="without an 'edge_mask'"):
         masks_of({"c": Explanation()}, pairs)
     with pytest.raises(ValueError, match=r"'c' must be of shape \[2\] \(got \[3\]\)"):
         masks_of({"c": torch.ones(3)}, pairs)
@@ -373,7 +373,7 @@ BLIND = {
 
 @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
 @pytest.mark.parametrize("cones", BLIND)
-def test_colours_can_be_told_apart_without_red_or_green_cones(theme, cones):
+def test_colours_are_distinguishable_for_colour_blind_readers(theme, cones):
     sheet = (resources.files("graphdep.visualization") / "page" / "explorer.css").read_text(encoding="utf-8")
     named = re.findall(r"--(\w+): #(\w{6})\b", re.findall(r":root[^{]*{([^}]*)}", sheet)[theme])
     given = {name: np.frombuffer(bytes.fromhex(text), "u1") / 255 for name, text in named}
@@ -405,12 +405,12 @@ def test_phrases_are_brackets_and_nodes():
     ]
     # each phrase with its words, both ways
     assert f"and {2 * (4 + 2 + 2 + 1)} to and from the phrases" in row.lanes[0].title
-    assert "a phrase and the words in it" in dict(side.edges[0].parts).values()
+    assert "a phrase and its words" in dict(side.edges[0].parts).values()
     assert draw(BRACKETED, "dra").data.sides[0].bracket_nodes == []
     assert ">VP</text>" in draw(BRACKETED).svg()
 
 
-def test_phrases_that_differ_are_drawn_apart():
+def test_phrases_that_differ_are_drawn_separately():
     page = draw(BRACKETED, "same-constituent", against="random")
     [row] = difference_rows(page.data)
     spans = [
@@ -448,13 +448,13 @@ def test_a_phrase_of_the_same_words_and_label_is_the_same_node():
     assert left ^ right == {(1, 2, "NP"), (3, 4, "VP"), (2, 4, "VP")}
 
 
-def test_sides_refuse_what_does_not_fit(sentence):
+def test_sides_refuse_invalid_values(sentence):
     data = to_data([sentence])
     for pairs, alpha, message in (
         (torch.tensor([[0], [1]]), torch.ones(2, 1), r"must be of shape \[1, heads\]"),
         (torch.tensor([[0], [99]]), torch.ones(1, 1), r"within 0\.\.11"),
-        (torch.tensor([[0], [1]]), -torch.ones(1, 1), "from 0 on"),
-        (torch.tensor([[0], [1]]), torch.full((1, 1), float("nan")), "from 0 on"),
+        (torch.tensor([[0], [1]]), -torch.ones(1, 1), "at least 0"),
+        (torch.tensor([[0], [1]]), torch.full((1, 1), float("nan")), "at least 0"),
     ):
         with pytest.raises(ValueError, match=message):
             Side.of("x", data, [sentence.form], {}, layers=[("l", pairs, alpha)])
@@ -462,12 +462,12 @@ def test_sides_refuse_what_does_not_fit(sentence):
         Answer("odd", "x", ())
 
 
-def test_sets_of_one_class_are_told_apart(sentence):
+def test_sets_of_one_class_have_different_names(sentence):
     ways = [DependencyEdges(way) for way in ("governor", "dependent", "dependent")]
     names = [*draw(sentence, [*ways, "dra"]).sides[0].edges]
     assert names == ["DependencyEdges", repr(ways[1]), "DependencyEdges, 3", "dra"]
 
 
-def test_words_are_those_of_each_utterance(sentence):
+def test_words_are_given_by_utterance(sentence):
     with pytest.raises(TypeError, match="'words.0.' must be a list"):
         draw(to_data([sentence]), "dra", words=sentence.form)

@@ -26,7 +26,7 @@ from tests.kit.tiny_encoder import write_tiny_encoder
 
 
 def drawn(figure: Figure, tmp_path) -> list[str]:
-    """Saves the picture, which draws it, and returns all its words."""
+    """Saves the figure, and returns all its texts."""
     figure.savefig(tmp_path / "picture.png", dpi=50)
     assert (tmp_path / "picture.png").read_bytes()[:4] == b"\x89PNG"
     return [text.get_text() for text in figure.findobj(match=lambda artist: hasattr(artist, "get_text"))]
@@ -51,7 +51,7 @@ def test_tree_without_root_has_no_root_arc(example, tmp_path):
 
 
 def test_tree_refuses_edges_of_another_graph(example):
-    with pytest.raises(ValueError, match=r"must be between places 0..8"):
+    with pytest.raises(ValueError, match=r"must be between positions 0..8"):
         plot_tree(example, {"x": torch.tensor([[9], [0]])}, root=False)
 
 
@@ -83,7 +83,7 @@ def test_edge_matrix_shows_relations(example, words, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["dt", "dra", "dam"])
-def test_edge_matrix_shows_the_same_of_both_forms(example, name):
+def test_edge_matrix_is_the_same_for_both_forms_of_edges(example, name):
     images = []
     for implicit in (True, False):
         data = resolve(name, implicit=implicit)(to_data([example]))
@@ -104,13 +104,13 @@ def test_ablation_shows_models_floor_and_paper(tmp_path):
     values = {"dt": [0.8, 0.9], "transformer": [0.5], "failed": []}
     figure = plot_ablation(values, metric="accuracy", floor=0.4, paper={"dt": 0.85}, title="SICK-E")
     texts = drawn(figure, tmp_path)
-    assert {"dt", "transformer", "the paper", "no skill (0.400)"} <= set(texts)
+    assert {"dt", "transformer", "paper", "no skill (0.400)"} <= set(texts)
     assert "failed" not in texts
     with pytest.raises(ValueError, match="'values' must be at least 1"):
         plot_ablation({"dt": []}, metric="accuracy")
 
 
-def test_attention_weights_are_those_of_every_layer(example):
+def test_attention_weights_of_every_layer(example):
     data = resolve("dt")(to_data([example], vocab=Vocab(example.form)))
     sizes = {"hidden_channels": 8, "heads": 2, "num_layers": 3, "ff_channels": 8}
     model = DependencyTransformer(20, len(RelationVocab()), **sizes).train()
@@ -122,7 +122,7 @@ def test_attention_weights_are_those_of_every_layer(example):
         assert torch.allclose(total, torch.ones(10, 2), atol=1e-5)
 
 
-def test_gates_are_those_of_every_layer(example):
+def test_gates_of_every_layer(example):
     data = resolve("dt")(to_data([example], vocab=Vocab(example.form)))
     sizes = {"hidden_channels": 8, "heads": 2, "num_layers": 3, "ff_channels": 8}
     model = DependencyTransformer(20, len(RelationVocab()), **sizes).train()
@@ -131,12 +131,12 @@ def test_gates_are_those_of_every_layer(example):
     for values, (pairs, alpha) in zip(found, attention_weights(model, data)):
         score = (1 - values.gate) * values.self_score + values.gate * values.relation_score
         torch.testing.assert_close(softmax(score, pairs[1]), alpha)
-    with pytest.raises(ValueError, match="DependencyTransformer has no gate of relations"):
+    with pytest.raises(ValueError, match="DependencyTransformer has no gate of relation scores"):
         gate_values(DependencyTransformer(20, len(RelationVocab()), gate=None, **sizes), data)
 
 
-def test_gates_of_pieces_become_those_of_words():
-    """The mean over the pairs of pieces that have one; NaN where two words have none."""
+def test_gates_of_pieces_are_averaged():
+    """The mean over the pairs of pieces with a gate; NaN if there are none."""
     pairs = torch.tensor([[0, 0, 2, 1], [1, 2, 0, 1]])
     gate = torch.tensor([[0.2], [0.6], [-0.5], [0.9]])
     typed = torch.tensor([[1.0], [1.0], [1.0], [0.0]])
@@ -148,7 +148,7 @@ def test_gates_of_pieces_become_those_of_words():
         wanted = torch.tensor([[[[none, -0.5], [0.4, none]]]])
         torch.testing.assert_close(shown.gates[name], wanted, equal_nan=True)
     assert shown.without_special().plot(gate=True).axes[0].images[0].norm.vmin == -0.5
-    with pytest.raises(ValueError, match="'gate' is for maps that have gates"):
+    with pytest.raises(ValueError, match="'gate' needs gates"):
         AttentionMap.of(["a", "b"], [False, False], torch.tensor([0, 1, 1]), alpha).plot(gate=True)
 
 
@@ -157,7 +157,7 @@ def test_attention_weights_need_attention(example):
         attention_weights(torch.nn.Linear(1, 1), to_data([example]))
 
 
-def test_attention_weights_follow_a_pretrained_encoder(tmp_path):
+def test_attention_weights_of_a_pretrained_encoder(tmp_path):
     pytest.importorskip("transformers")
     encoder = load_encoder(write_tiny_encoder(tmp_path))
     model = SelectionModel(SIA(encoder, edges="transformer", sia_layers=1))
@@ -177,7 +177,7 @@ ROWS = [
 ]
 
 
-def test_lines_are_the_values():
+def test_curves_show_the_values():
     losses, scores = plot_curves(ROWS, metric="f1", best_epoch=3, title="a run").axes
     drawn = {line.get_label(): line.get_xydata().tolist() for line in losses.lines}
     assert drawn["train loss"] == [[1, 0.9], [2, 0.7], [3, 0.6]]
@@ -192,23 +192,23 @@ def test_a_loss_is_not_drawn_twice():
         plot_curves([], metric="f1")
 
 
-def test_notebooks_show_it():
+def test_notebooks_display_figures():
     picture = plot_ablation({"dt": [0.5, 0.6]}, metric="accuracy")
     assert picture._repr_png_().startswith(b"\x89PNG")
     assert picture._repr_svg_().lstrip().startswith("<?xml")
 
 
-def test_words_of_a_script_without_a_font(tmp_path, caplog, monkeypatch):
+def test_a_script_without_a_font_is_one_warning(tmp_path, caplog, monkeypatch):
     monkeypatch.setattr("graphdep.visualization.plots._families", lambda: ["DejaVu Sans"])
     picture = plot_tree(Sentence(["中国", "人民"], [2, 0], ["nmod", "root"]))
     picture.savefig(tmp_path / "tree.svg")
     assert "中国</text>" in (tmp_path / "tree.svg").read_text(encoding="utf-8")
     assert not caplog.text
     picture.savefig(tmp_path / "tree.png")
-    assert caplog.text.count("no font that Matplotlib knows has some characters") == 1
+    assert caplog.text.count("no font known to Matplotlib has some characters") == 1
 
 
-def test_other_warnings_come_through(tmp_path, monkeypatch):
+def test_other_warnings_are_kept(tmp_path, monkeypatch):
     from graphdep.visualization import plots as picture
 
     def draw(self, *args, **kwargs):

@@ -1,12 +1,12 @@
 "use strict";
-// The page of one example. Texts come from anywhere: they only ever go into textContent and attributes' values.
+// The page of one example. Texts are untrusted: they only go into textContent and values of attributes.
 const page = JSON.parse(document.getElementById("data").textContent);
 const byId = (id) => document.getElementById(id);
 const size = page.nodes.length, twoSides = page.sides.length === 2, DIFFERENCE = 2;
 const state = { side: 0, view: "words", map: 0, head: -1, word: null, top: 0, least: 0, find: "",
   from: 0, span: 0, cell: null };
 
-// -- small things ---------------------------------------------------------------------------------------
+// -- helpers --------------------------------------------------------------------------------------------
 
 function add(parent, tag, text, className) {
   const node = parent.appendChild(document.createElement(tag));
@@ -26,22 +26,22 @@ const digits = (value, places = 3) => (Math.abs(value) < 0.5 * 10 ** -places ? 0
 const signed = (value, places = 3) => (isDifference() && value > 0.5 * 10 ** -places ? "+" : "") + digits(value, places);
 const isDifference = () => state.side === DIFFERENCE;
 const mainSide = () => page.sides[isDifference() ? 0 : state.side];
-// Heads of models that were trained apart have no order in common: their means are compared.
+// Heads of separately trained models do not correspond: their means are compared.
 const meansOnly = () => isDifference() && !page.one_model;
 const headShown = () => (meansOnly() ? -1 : state.head);
 const theme = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 function bytes(text) { return Uint8Array.from(atob(text), (char) => char.charCodeAt(0)); }
 
-function numbers(text) {  // of 16 bits, the lower byte first, on any machine
+function numbers(text) {  // little-endian 16-bit numbers, on any machine
   const raw = bytes(text), found = new Uint16Array(raw.length / 2);
   for (let i = 0; i < found.length; i += 1) found[i] = raw[2 * i] | (raw[2 * i + 1] << 8);
   return found;
 }
 
-// -- what was packed ------------------------------------------------------------------------------------
+// -- unpacking ------------------------------------------------------------------------------------------
 
-const kept = new Map();  // what was unpacked, by what it was packed in
+const kept = new Map();  // unpacked data by packed data
 
 function once(key, make) {
   if (!kept.has(key)) kept.set(key, make());
@@ -68,7 +68,7 @@ const setMask = (set) => once(set, () => {
   return mask;
 });
 
-const dense = [];  // the last heads that were unpacked
+const dense = [];  // the heads unpacked last
 
 function headWeights(packed, allowed, count, head) {
   const known = dense.find((item) => item.packed === packed && item.head === head);
@@ -96,7 +96,8 @@ function fill(weights, packed, allowed, count, head, factor) {
   }
 }
 
-// What the matrix shows: texts, weights by target and source, which pairs are edges, and how many are left out.
+// What the matrix shows: nodes, weights by target and source, which pairs are edges, and the number of weights
+// per row if only some are in the page.
 function shown() {
   const nodes = state.view === "pieces" ? page.pieces : page.nodes;
   if (isDifference()) {
@@ -120,7 +121,7 @@ function oneSide(side, place) {
   return { weights, edge: hatchMask(side, allowed, count), partial: packed.top > 0 && packed.top };
 }
 
-function matching(side, place) {  // the same layer of another model, or its last one
+function matching(side, place) {  // the same layer of the other model, else its last one
   const first = mainSide().maps[state.map];
   if (!isDifference() || place === 0) return side.maps[state.map];
   const alike = side.maps.filter((map) => map.kind === first.kind);
@@ -146,13 +147,13 @@ const nameOf = (node) => page.nodes[node].text;
 
 function above(side, node) {
   const path = [node], arc = side.arc_nodes.indexOf(node);
-  let next = arc >= 0 ? side.arcs[arc][1] : node;  // a relation stands on its dependent
+  let next = arc >= 0 ? side.arcs[arc][1] : node;  // a relation node is above its dependent
   if (arc >= 0) path.push(next);
   while (side.governor[next] >= 0 && path.length <= size) { next = side.governor[next]; path.push(next); }
   return path;
 }
 
-// The way through the tree, from the word that attends to the other one.
+// The path in the tree from the word that attends to the other word.
 function pathText(side, source, target) {
   const up = above(side, target), down = above(side, source), meet = up.findIndex((node) => down.includes(node));
   if (source === target || meet < 0) return "";
@@ -163,14 +164,14 @@ function pathText(side, source, target) {
   return text;
 }
 
-// Whether both sides have the same set of edges, for the same reasons.
+// Whether both sides have the same edges for the same reasons.
 const isShared = (set) => twoSides && once(set.name + "=", () => {
   const [mine, other] = page.sides.map((side) => side.edges.find((one) => one.name === set.name));
   return Boolean(mine && other) && JSON.stringify([mine.made, mine.typed]) === JSON.stringify([other.made, other.typed])
     && JSON.stringify(page.sides[0].arcs) === JSON.stringify(page.sides[1].arcs);
 });
 const setName = (set, side) => (!isDifference() || set.name === side.name || isShared(set) ? set.name : `${set.name} (${side.name})`);
-// The sets that are shown, each with its number and its side; what both sides share, once.
+// The shown sets with their number and side; sets that both sides share only once.
 const listedSets = () => (isDifference() ? page.sides : [mainSide()]).flatMap((side, place) =>
   side.edges.map((set, number) => [set, number, side]).filter(([set]) => place === 0 || !isShared(set)));
 const partName = (text) => text.replace(/\(.*/s, "");
@@ -190,7 +191,7 @@ function wayText(side, source, target) {
 
 const reason = (side, set, source, target) => [...madeBy(side, set, source, target), ...wayText(side, source, target)];
 
-// Each set with its reasons, and the way through the tree once, or once for each side.
+// The reasons of each set, and the path in the tree, for each side if they differ.
 function whyLines(source, target) {
   const found = setsOf(source, target), sides = [...new Set(found.map(([, , side]) => side))];
   const lines = found.map(([set, , side]) => setName(set, side) + ": " + madeBy(side, set, source, target).join(", "));
@@ -198,7 +199,7 @@ function whyLines(source, target) {
   return [...lines, ...new Set(ways)];
 }
 
-function setsOf(source, target) {  // [set, its number, its side] of the edges that there are between two words
+function setsOf(source, target) {  // [set, number, side] of each set with an edge between two words
   return listedSets().filter(([set]) => setMask(set)[target * size + source]);
 }
 
@@ -250,7 +251,7 @@ function prepare(svg) {
   });
   const first = svg.querySelector("text.gd-word");
   if (first && svg.parentNode.className === "tree") first.setAttribute("tabindex", "0");
-  svg.addEventListener("pointerenter", () => {  // thin lines are hard to hit
+  svg.addEventListener("pointerenter", () => {  // wide invisible lines, since thin ones are hard to hit
     svg.querySelectorAll('path[data-s][fill="none"], path[data-g][fill="none"]').forEach((path) => {
       const wide = path.cloneNode();
       wide.setAttribute("class", "hit");
@@ -260,7 +261,7 @@ function prepare(svg) {
   }, { once: true });
 }
 
-// The words of a phrase that is a node.
+// The label and words of a phrase node.
 function phraseText(side, node) {
   const place = side.bracket_nodes.indexOf(node);
   if (place < 0) return "";
@@ -305,7 +306,7 @@ function pointed(event) {
   const same = names.s !== undefined ? (other) => other.s === names.s && other.t === names.t : (other) => other.g === names.g && other.d === names.d;
   highlight(item.ownerSVGElement, same);
   const text = names.s !== undefined ? edgeText(Number(names.s), Number(names.t)) : arcText(Number(names.g), Number(names.d));
-  byId("told").textContent = text.replace(/\n */g, " \u00b7 ");
+  byId("announcement").textContent = text.replace(/\n */g, " \u00b7 ");
   tip(event, text);
 }
 
@@ -342,7 +343,7 @@ function choose(node, focus) {
   drawMatrix();
 }
 
-// The attention of the chosen word, behind the words.
+// Shades the words by the attention of the chosen word.
 function shadeWords() {
   document.querySelectorAll(".shade, .ring").forEach((box) => box.remove());
   if (state.word === null || !page.sides[0].maps.length || state.map < 0) return;
@@ -376,9 +377,9 @@ function wordWeights(node) {
 function showWord() {
   const facts = byId("word-facts"), node = state.word;
   facts.textContent = "";
-  byId("word-title").textContent = node === null ? "No word is chosen" : nameOf(node);
+  byId("word-title").textContent = node === null ? "No word chosen" : nameOf(node);
   if (node === null) {
-    add(facts, "p", "Choose one in the sentence: its edges stand here, each with its reason.", "hint");
+    add(facts, "p", "Choose a word in the sentence to see its edges and their reasons.", "hint");
     return;
   }
   const side = mainSide(), governor = side.governor[node];
@@ -391,8 +392,8 @@ function showWord() {
 function attendedList(facts, node) {
   const weights = wordWeights(node), order = [...weights.keys()].sort((a, b) => Math.abs(weights[b]) - Math.abs(weights[a]));
   const map = mainSide().maps[state.map], mask = map.kind === "mask", what = mask ? "The answer depends " : "Attends ";
-  if (map.kind === "gate") add(facts, "h3", "Largest " + map.name + ": for");
-  else add(facts, "h3", what + (isDifference() ? "more or less " : "most ") + (mask ? "on its edges from" : "to"));
+  if (map.kind === "gate") add(facts, "h3", "Largest " + map.name + " with");
+  else add(facts, "h3", what + (isDifference() ? "more or less " : "most ") + (mask ? "on its edges to" : "to"));
   const box = add(facts, "div", undefined, "answer"), most = Math.abs(weights[order[0]]) || 1;
   order.slice(0, 5).filter((other) => weights[other] !== 0).forEach((other) => meterRow(box, nameOf(other), weights[other], most, signed(weights[other])));
 }
@@ -444,7 +445,7 @@ function moveWord(event) {
   if (next !== undefined && next >= 0) choose(next, true);
 }
 
-// -- what the model says --------------------------------------------------------------------------------
+// -- answers --------------------------------------------------------------------------------------------
 
 function showAnswers() {
   const sides = (isDifference() ? page.sides : [mainSide()]).filter((side) => side.answers.length);
@@ -487,7 +488,7 @@ function wordAnswers(box, answer) {
 
 const layerMaps = (side) => side.maps.map((map, i) => [map, i]).filter(([map]) => map.kind === "layer");
 
-function measure(name) {  // [layer][head], of a difference that too, or [layer][mean of the heads]
+function measure(name) {  // [layer][head], or [layer][mean of the heads]; also for a difference
   const side = mainSide(), values = side.measures[name];
   if (!isDifference()) return values;
   const other = page.sides[1].measures[name] || [];
@@ -495,14 +496,14 @@ function measure(name) {  // [layer][head], of a difference that too, or [layer]
   return values.map((row, layer) => row.map((value, head) => value - ((other[layer] || [])[head] || 0)));
 }
 
-// What a layer's heads would have if each word looked at all that it may see alike; of a difference none.
+// The measure of a layer under uniform attention; none for a difference.
 const evenly = (layer) => (isDifference() ? null : mainSide().chance[byId("colour-by").value][layer]);
 
 function showEven(count) {
   const values = isDifference() ? [] : [...new Set([...Array(count).keys()].map((layer) => digits(evenly(layer), 2)))];
   byId("heads-even").hidden = !values.length;
   const ends = values.length > 2 ? [values.reduce((a, b) => (a < b ? a : b)), values.reduce((a, b) => (a > b ? a : b))].join(" to ") : values.join(" and ");
-  byId("heads-even").textContent = "\u25b2 " + ends + ": what looking at everything alike would give. Dashed circles: no more than that.";
+  byId("heads-even").textContent = "\u25b2 " + ends + ": uniform attention. Dashed circles: heads at or below it.";
 }
 
 function mix(low, high, share) {
@@ -549,11 +550,11 @@ function showHeads() {
   byId("heads").hidden = !layers.length;
   if (!layers.length) return;
   byId("heads-hint").textContent = isDifference()
-    ? meansOnly() ? "Each circle is the mean of a layer's heads, less that of the other model: heads of models that were trained apart have no "
-      + "order in common."
-      : "Each circle is a head of a layer, less the same head on the other side."
-    : "Each circle is a head of a layer. Choose what is coloured: with the governor, a dark circle is a head "
-      + "that looks at the word each word depends on. Click one to see it in the matrix below and behind the words.";
+    ? meansOnly() ? "Each circle is the mean of a layer's heads minus that of the other model: the heads of separately trained "
+      + "models do not correspond."
+      : "Each circle is a head minus the same head on the other side."
+    : "Each circle is a head. Choose what its colour shows: with \u201cto the word's governor\u201d, dark heads attend to the "
+      + "word on which each word depends. Click a head to see it in the matrix and behind the words.";
   const name = byId("colour-by").value, values = measure(name), sizes = byId("size-by").value;
   const most = Math.max(...values.flat().map(Math.abs), 1e-9), spread = sizes ? mainSide().measures[sizes] : null;
   const table = byId("grid");
@@ -593,7 +594,7 @@ function gridCell(line, cell) {
   dot.style.width = dot.style.height = width.toFixed(1) + "px";
   dot.style.background = colour(cell.share);
   const who = cell.head < 0 ? "mean of the heads" : "head " + (cell.head + 1);
-  const even = evenly(cell.layer), alike = even === null ? "" : " (" + digits(even) + " by looking at everything alike)";
+  const even = evenly(cell.layer), alike = even === null ? "" : " (uniform attention: " + digits(even) + ")";
   const text = mainSide().maps[cell.place].name + ", " + who + ": " + signed(cell.value) + " " + byId("colour-by").selectedOptions[0].textContent + alike;
   if (even !== null && cell.value <= even + 5e-4) dot.className = "even";
   button.setAttribute("aria-label", text);
@@ -618,7 +619,7 @@ function moveHead(event) {
 function showRelations() {
   const table = byId("relations"), layer = layerMaps(mainSide()).findIndex(([, i]) => i === state.map);
   table.textContent = "";
-  if (layer < 0) { add(table, "caption", "Attention by relation: choose a head."); return; }
+  if (layer < 0) { add(table, "caption", "Attention along the arcs: choose a head."); return; }
   const which = headShown() < 0 ? "mean of its heads" : "head " + (state.head + 1);
   add(table, "caption", "Attention along the arcs: " + mainSide().maps[state.map].name + ", " + which);
   const head = add(add(table, "thead"), "tr");
@@ -629,7 +630,7 @@ function showRelations() {
     add(line, "th", row.relation).scope = "row";
     add(line, "td", String(row.count));
     [relationValue(row, "up", layer), relationValue(row, "down", layer)].forEach((value) => {
-      // A relation that the other side has no arc of is no difference.
+      // No difference if the other side has no such arc.
       if (value === null) { add(line, "td", "\u2013").title = "no such arc on the other side"; return; }
       const cell = add(line, "td", signed(value, 2));
       const bar = add(cell, "span", undefined, value < 0 ? "meter minus" : "meter");
@@ -652,7 +653,7 @@ function relationValue(row, way, layer) {
 // -- the matrix -----------------------------------------------------------------------------------------
 
 const canvas = byId("canvas");
-let grid = null;  // where the cells are, since the last drawing
+let grid = null;  // the cells as last drawn
 
 function visible(data) {
   const count = data.nodes.length, span = Math.max(1, Math.min(state.span || count, count));
@@ -660,7 +661,7 @@ function visible(data) {
   return { count, from, span };
 }
 
-// What is left of a row after the least weight and the number of the largest ones.
+// Whether a weight passes the minimum and is among the largest of its row.
 function passes(data, row, count) {
   const start = row * count, values = data.weights.subarray ? data.weights.subarray(start, start + count) : data.weights.slice(start, start + count);
   let least = state.least;
@@ -677,7 +678,7 @@ function drawMatrix() {
   const context = canvas.getContext("2d"), ratio = devicePixelRatio || 1;
   const room = Math.max(240, byId("canvas-box").clientWidth), font = "12px system-ui, sans-serif";
   const texts = data.nodes.slice(from, from + span).map((node) => short(node.text));
-  context.font = "bold " + font;  // as the chosen row's label is, the widest
+  context.font = "bold " + font;  // of the chosen row's label, the widest font
   const label = Math.ceil(Math.max(30, ...texts.map((text) => context.measureText(text).width))) + 10;
   const cell = Math.max(2, Math.min(42, Math.floor((Math.min(room, 900) - label - 60) / span)));
   const named = cell >= 10, edge = named ? label : 12, head = named ? Math.ceil(label * 0.84) + 8 : 12;
@@ -699,22 +700,22 @@ function drawMatrix() {
   paintCursor(context);
   showScale("matrix-scale", most);
   state.signed = false;
-  const partial = data.partial ? ` Only the ${data.partial} largest weights of each row are in this page.` : "";
+  const partial = data.partial ? ` This page has only the ${data.partial} largest weights of each row.` : "";
   byId("matrix-hint").textContent = matrixHint() + partial;
 }
 
 function matrixHint() {
-  const text = "A row is a word that attends, a column a word that it attends to. ";
+  const text = "A row shows what a word attends to. ";
   const map = mainSide().maps[state.map];
-  if (state.map < 0) return text + (isDifference() ? "Blue: an edge of the first side alone; orange: of the second alone." : "Filled: an edge.");
+  if (state.map < 0) return text + (isDifference() ? "Blue: an edge of the first side only; orange: of the second side only." : "Filled: an edge.");
   const set = mainSide().edges[Number(byId("hatch").value)];
-  if (isDifference()) return text + "Blue: more attention on the first side; orange: on the second. Hatched: no edge " + (set ? "of " + set.name + " " : "") + "on either.";
+  if (isDifference()) return text + "Blue: more attention on the first side; orange: on the second side. Hatched: no edge " + (set ? "of " + set.name + " " : "") + "on either side.";
   if (map.kind === "gate") {
-    return text + (map.words.low < 0 ? "Blue: above 0; orange: below" : "Darker: more of the relation in the score")
+    return text + (map.words.low < 0 ? "Blue: above 0; orange: below" : "Darker: a larger share of the relation score")
       + ". Hatched: no relation, so no gate.";
   }
-  const what = map.kind === "mask" ? "the answer depends more on this edge. " : "more attention. ";
-  return text + "Darker: " + what + (set ? "Hatched: no edge of " + set.name + ", whatever the layer sees." : "Hatched: no edge, so nothing flows.");
+  const what = map.kind === "mask" ? "the answer depends more on the edge. " : "more attention. ";
+  return text + "Darker: " + what + (set ? "Hatched: no edge of " + set.name + "." : "Hatched: no edge, so no attention.");
 }
 
 const short = (text) => (text.length > 16 ? text.slice(0, 15) + "\u2026" : text);
@@ -734,7 +735,7 @@ function paintCells(context, data) {
       context.fillStyle = !data.edge[place] && value === 0 ? hatch : colour(kept(value) && most ? value / most : 0);
       context.fillRect(left(j), head + i * cell, cell - gap, cell - gap);
       if (data.edge[place] || value === 0) continue;
-      context.fillStyle = lines;  // attention where the chosen set has no edge
+      context.fillStyle = lines;  // attention without an edge of the chosen set
       context.fillRect(left(j), head + i * cell, cell - gap, cell - gap);
     }
   }
@@ -826,7 +827,7 @@ function setControls() {
   choices(byId("map"), [...maps, ...sets], state.map);
   const map = side.maps[state.map], heads = map && !meansOnly() ? map.words.heads : 1;
   if (map && state.head >= map.words.heads) state.head = -1;
-  choices(byId("head"), [["-1", heads > 1 ? "mean of all" : "the only one"], ...(heads > 1 ? [...Array(heads).keys()].map((i) => [String(i), String(i + 1)]) : [])], headShown());
+  choices(byId("head"), [["-1", heads > 1 ? "mean of all" : "the only head"], ...(heads > 1 ? [...Array(heads).keys()].map((i) => [String(i), String(i + 1)]) : [])], headShown());
   byId("head-label").hidden = heads < 2;
   const hatch = byId("hatch").value || "-1";
   choices(byId("hatch"), [["-1", "the layer itself"], ...side.edges.map((set, i) => [String(i), set.name])], hatch);
@@ -894,7 +895,7 @@ function setTheme(name) {
   ramps = new Map();
 }
 
-function bestHead() {  // the head that looks most at governors is the first to be seen
+function bestHead() {  // first show the head that attends most to governors
   const values = mainSide().measures.governor;
   if (!values) return;
   const layers = layerMaps(mainSide());
@@ -918,7 +919,7 @@ function search(text) {
   drawMatrix();
 }
 
-// -- what goes out --------------------------------------------------------------------------------------
+// -- saving ---------------------------------------------------------------------------------------------
 
 function download(name, type, content) {
   const link = document.createElement("a");
@@ -928,7 +929,7 @@ function download(name, type, content) {
   setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 }
 
-// The drawings that are to be seen, one below the other, with the colours that they have here.
+// The visible drawings from top to bottom, in their present colours.
 function sentenceSvg() {
   const space = "http://www.w3.org/2000/svg", out = document.createElementNS(space, "svg");
   const parts = [...drawing().querySelectorAll("svg")].filter((svg) => svg.getClientRects().length);
@@ -966,7 +967,7 @@ function savePng() {
 }
 
 const quoted = (cell) => '"' + String(cell).replace(/"/g, '""') + '"';
-// Spreadsheets take a cell that starts so for a formula.
+// Spreadsheets read cells that begin so as formulas.
 const harmless = (text) => (/^[=+\-@\t\r]/.test(text) ? "'" + text : text);
 const csvOf = (rows) => "\ufeff" + rows.map((row) => row.map(quoted).join(",") + "\r\n").join("");
 
@@ -1060,13 +1061,13 @@ function listen() {
 
 function hintSentence() {
   const hint = byId("sentence-hint");
-  if (!mainSide().edges.length) hint.textContent = "Arrows run from each word to those that depend on it. Choose a word to see its place.";
+  if (!mainSide().edges.length) hint.textContent = "Arrows run from each word to its dependents. Choose a word to highlight its arcs.";
   if (!page.sides.some((side) => side.brackets.length)) return;
   const nodes = page.sides.some((side) => side.bracket_nodes.length);
-  hint.textContent += nodes ? " Brackets are phrases; in a box, a phrase is a node that attends and is seen." : " Brackets are phrases.";
+  hint.textContent += nodes ? " Brackets are phrases; those in a box are nodes." : " Brackets are phrases.";
 }
 
-// Whether a model's own edges, its first set, follow the tree: they have types, or some words do not see one another.
+// Whether the model's edges, the first set, depend on the tree: they are typed, or the graph is not complete.
 const readsTree = ({ edges: [own] }) => own.typed.length > 0 || setMask(own).includes(0);
 
 function start() {
