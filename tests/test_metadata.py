@@ -79,6 +79,15 @@ def test_every_requirement_has_a_lowest_version(metadata):
     assert without == []
 
 
+def test_the_page_of_licences_has_all_that_is_required(metadata):
+    page = (ROOT / "docs" / "licences.md").read_text(encoding="utf-8")
+    extras = "parse|train|dialogue|pretrained|bpe|parquet|networkx"
+    wanted = [one for one in metadata.get_all("Requires-Dist") if re.search(f"^[^;]*$|== .({extras}).$", one)]
+    names = {re.match(r"[\w-]+", one)[0] for one in wanted}
+    assert len(names) >= 20
+    assert {name for name in names if f"`{name}`" not in page} == set()
+
+
 def test_the_licence_is_that_of_all_that_a_wheel_carries(metadata):
     card = (ROOT / "graphdep/parsing/bundled/MODEL_CARD.md").read_text(encoding="utf-8")
     assert "CC BY-SA 4.0" in card
