@@ -99,8 +99,9 @@ def test_the_source_distribution_has_what_the_wheel_needs_and_no_data(sdist):
     with tarfile.open(sdist) as archive:
         names = [name.partition("/")[2] for name in archive.getnames()]
     assert {"pyproject.toml", "setup.py", "LICENSE", "README.md", "graphdep/py.typed"} <= {*names}
-    files = "CHANGELOG.md CITATION.cff LICENSE MANIFEST.in PKG-INFO README.md SECURITY.md pyproject.toml setup.cfg setup.py"
-    assert {name.partition("/")[0] for name in names} == {"", "graphdep", "graphdep.egg-info", *files.split()}
+    read = "CHANGELOG.md CITATION.cff LICENSE README.md SECURITY.md"
+    tops = f"{read} MANIFEST.in PKG-INFO graphdep graphdep.egg-info pyproject.toml setup.cfg setup.py"
+    assert {name.partition("/")[0] for name in names} == {"", *tops.split()}
     assert sdist.stat().st_size < 25 * MEBIBYTE
 
 

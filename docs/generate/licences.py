@@ -1,4 +1,4 @@
-"""Writes into docs/licences.md the licences of what ``[all]`` installs, from the metadata of installed packages.
+"""Writes into docs/licences.md the licences of what ``[all]`` installs, by the metadata of these packages.
 
     make licences
 
