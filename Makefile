@@ -15,7 +15,7 @@ WORKERS ?= auto
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
-.PHONY: help demo install install-dev extras test lint typecheck pytest format pages notebooks docs audit lowest other-python clean
+.PHONY: help demo install install-dev extras test lint typecheck pytest format pages licences notebooks docs audit lowest other-python clean
 
 help:
 	@echo "make demo       install into .venv if needed, then: parse, draw, train and ablate on datasets/mini"
@@ -23,6 +23,7 @@ help:
 	@echo "make test       install the development tools, then: ruff, mypy, pytest on all cores (WORKERS=1: on one)"
 	@echo "                tests of more than ten seconds, which .ci/run runs: $(BIN)/pytest -m slow"
 	@echo "make pages      write into docs/ what its pages say of the code: cheat sheets, papers, commands, names"
+	@echo "make licences   write into docs/licences.md the licences of what [all] installs"
 	@echo "make notebooks  run the notebooks of docs/notebooks and write them as .ipynb, with what they show"
 	@echo "make docs       build the documentation site: docs/_build/index.html"
 	@echo "make audit      known holes of the pinned packages (pip-audit; needs the network)"
@@ -70,6 +71,9 @@ format: $(VENV)/.dev
 pages: $(VENV)/.installed
 	@echo "== docs/generate"
 	@cd docs && ../$(BIN)/python -m generate.pages
+
+licences: $(VENV)/.installed
+	@cd docs && ../$(BIN)/python -m generate.licences
 
 notebooks: $(VENV)/.dev
 	@echo "== docs/make_notebooks.py"

@@ -60,7 +60,7 @@ def test_the_description_leads_to_the_repository_and_is_the_readme_otherwise(met
     assert [link for link in links if not link.startswith("https://")] == []
     source = "https://github.com/graphdep/graphdep"
     assert f"Source, {source}" in metadata.get_all("Project-URL")
-    back = re.sub(rf"{source}/(raw|blob)/v[\d.]+/", "", text)
+    back = re.sub(rf"{source}/(raw|blob)/v[\d.]+/", "", text).replace('"graphdep[all]"', '".[all]"')
     assert back.strip() == (ROOT / "README.md").read_text(encoding="utf-8").strip()
     assert all(one.endswith(".png") == ("/raw/" in one) for one in links if one.startswith(source))
 
@@ -77,6 +77,15 @@ def test_every_requirement_has_a_lowest_version(metadata):
     others = [one for one in metadata.get_all("Requires-Dist") if not one.startswith("graphdep[")]
     without = [one for one in others if not re.search(">=|==", one.split(";")[0])]
     assert without == []
+
+
+def test_the_page_of_licences_has_all_that_is_required(metadata):
+    page = (ROOT / "docs" / "licences.md").read_text(encoding="utf-8")
+    extras = "parse|train|dialogue|pretrained|bpe|parquet|networkx"
+    wanted = [one for one in metadata.get_all("Requires-Dist") if re.search(f"^[^;]*$|== .({extras}).$", one)]
+    names = {re.match(r"[\w-]+", one)[0] for one in wanted}
+    assert len(names) >= 20
+    assert {name for name in names if f"`{name}`" not in page} == set()
 
 
 def test_the_licence_is_that_of_all_that_a_wheel_carries(metadata):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import logging
 import sys
+import warnings
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -148,6 +149,8 @@ def main(
     # stdout is for results, stderr for progress and warnings.
     handler = RichHandler(console=plain_console(stderr=True), show_time=False, show_path=False)
     logging.basicConfig(level=logging.WARNING, format="%(message)s", handlers=[handler])
+    # Of torch_geometric's own modules, from torch 2.14 on.
+    warnings.filterwarnings("ignore", message="`torch.jit", category=FutureWarning)
 
 
 for command in (

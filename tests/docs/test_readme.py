@@ -37,9 +37,13 @@ def test_it_counts_right() -> None:
 
 def test_the_citations_name_the_version_of_the_library() -> None:
     """Else a paper cites a version that its authors did not have."""
-    assert f"\nversion: {graphdep.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {graphdep.__version__}\n" in citation
     results = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
     assert f"version = {{{graphdep.__version__}}}" in results
+    date = re.search(r"^date-released: (.+)$", citation, re.M)[1]
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"\n## [{graphdep.__version__}] - {date}\n" in changelog
 
 
 def test_no_placeholder_looks_like_a_value() -> None:

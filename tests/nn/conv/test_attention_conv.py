@@ -475,6 +475,8 @@ def with_layout(inputs: dict) -> dict:
 
 @pytest.mark.parametrize("name", ONE_GRAPH)
 def test_a_conv_with_its_layout_is_one_graph(name: str) -> None:
+    if name == "RelationKeyValueConv" and torch.__version__ < "2.9":
+        pytest.skip("torch 2.8 cannot trace a property of a named tuple")
     torch._dynamo.reset()
     torch._dynamo.utils.counters.clear()
     conv = make(name)
