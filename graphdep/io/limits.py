@@ -150,7 +150,7 @@ def check_whole(name: str, value: Any, least: float | None = None) -> None:
     check_limit(name, value, least)
 
 
-_LISTED = 40
+_SHORT, _LISTED = 5, 40
 """Largest number of names in a message."""
 
 
@@ -168,18 +168,18 @@ def did_you_mean(value: Any, known: Iterable[Any]) -> str:
 
 
 def no_choice(name: str, value: Any, known: Iterable[Any], about: str = "") -> str:
-    """The message for an unknown value of the argument ``name``: with the nearest known value or, if none is
-    near, all of them.
+    """The message for an unknown value of the argument ``name``: with the nearest of more than five known values
+    or, if none is near, all of them.
 
     Example:
         >>> from graphdep.io.limits import no_choice
-        >>> no_choice("model", "DT", ["dt", "dra"])
+        >>> no_choice("model", "DT", ["dt", "dra", "sia", "dam", "gate", "g2g"])
         "no model 'DT' (did you mean 'dt'?)"
-        >>> no_choice("model", "cats", ["dt", "dra"])
-        "'model' must be one of dt, dra (got 'cats')"
+        >>> no_choice("gate", "tan", ["tanh", "sigmoid"])
+        "'gate' must be one of tanh, sigmoid (got 'tan')"
     """
     known = [*known]
-    if hint := did_you_mean(value, known):
+    if len(known) > _SHORT and (hint := did_you_mean(value, known)):
         return f"no {name} {value!r}{about}{hint}"
     rest = f" and {len(known) - _LISTED} others" if len(known) > _LISTED else ""
     return f"{name!r} must be one of {', '.join(map(str, known[:_LISTED]))}{rest} (got {brief(value)}){about}"
@@ -280,7 +280,9 @@ def listed(name: str, values: Any, size: int | None = None, what: str = "sentenc
     values = values.tolist() if hasattr(values, "tolist") else values
     check_list(name, values)
     if size is not None and len(values) != size:
-        raise ValueError(f"{name!r} must have one for each of {size} {what} (got {len(values)})")
+        raise ValueError(
+            f"{name!r} must have {plural(size, 'value')}, one for each of the {what} (got {len(values)})"
+        )
     return [plain(value) for value in values]
 
 

@@ -16,7 +16,7 @@ from rich.console import Console
 
 from graphdep.io.console import plain_console
 from graphdep.io.files import atomic_path, check_replaced, file_digest, temporary_folder
-from graphdep.io.limits import check_choice
+from graphdep.io.limits import check_choice, plural
 from graphdep.metrics.metric import Metric
 from graphdep.metrics.significance import check_bound, visible_effect
 from graphdep.training.ablation import ablate
@@ -409,7 +409,7 @@ def _doubts(
             against = dict.fromkeys(verdicts, said) | against
     learning = sum(_last_gain(Path(path), metric)[0] > bound / 2 for path in trees["checkpoints"])
     if learning:
-        said = f"of {trees['n']} runs with trees, {learning} still improved in the last epochs "
+        said = f"of {plural(trees['n'], 'run')} with trees, {learning} still improved in the last epochs "
         against.setdefault("no", said + "(more --epochs, in another --output).")
     paces = [_last_gain(Path(path), metric) for path in plain["checkpoints"]]
     if gain > 0 and statistics.fmean(max(0.0, last) * number for last, number in paces) > gain:

@@ -603,11 +603,12 @@ def _pair(sides: list[list[Run]]) -> tuple[list[list[Run]], bool | None]:
 def _check_once(runs: list[Run]) -> None:
     seen: dict[object, Path] = {}
     for run in runs:
-        for key, same in ((run.path.resolve(), "file"), (run.settings, "settings and the same seed")):
+        for key, same in (
+            (run.path.resolve(), "the same file"),
+            (run.settings, f"the same settings and seed ({run.seed})"),
+        ):
             if key in seen:
-                raise ValueError(
-                    f"{run.path} and {seen[key]} are the same run, with the same {same} ({run.seed})"
-                )
+                raise ValueError(f"{run.path} and {seen[key]} are the same run: {same}")
             seen |= {key: run.path} if key is not None else {}
 
 

@@ -95,7 +95,7 @@ def test_runs_of_a_system_differ_only_in_seeds(run, folder):
     folder("other", BAD, config={"lr": 0.1, "seed": 0, "model": "x"}, seed=0)
     done = run("compare", "lr0.1,lr0.2", "other")
     assert done.exit_code == 2
-    assert "have one seed (0) and other settings (lr): they are not runs of one system" in done.stderr
+    assert "have the same seed (0) but other settings (lr): they are not runs of one system" in done.stderr
     # With different seeds they are allowed, and the table names the settings.
     folder("lr0.2", GOOD, config={"lr": 0.2, "seed": 1}, seed=1)
     folder("more", BAD, config={"lr": 0.1, "seed": 1, "model": "x"}, seed=1)
@@ -127,7 +127,7 @@ def test_a_copy_of_a_run_is_refused(run, folder):
     folder("bad", BAD, model="transformer", seed=0, config={**config, "model": "transformer"})
     done = run("compare", "first,copy", "bad")
     assert done.exit_code == 2
-    assert "copy/predictions.csv and first/predictions.csv are one run: the same settings" in done.stderr
+    assert "copy/predictions.csv and first/predictions.csv are the same run: the same settings" in done.stderr
     assert run("compare", "first,next", "bad", "--samples", 10).exit_code == 0
 
 
@@ -144,7 +144,7 @@ def test_words_of_a_sentence_are_resampled_together(run, tmp_path):
     assert found["metrics"]["accuracy"]["interval"] == list(expected.interval)
     assert "over the 10 sentences of the test split" in run(*command, "b.csv").stdout
     assert json.loads(run(*command, "bare.csv", "--json").stdout)["units"] == 10
-    assert "example 0 is of group 0 in one run and of 9 in another" in run(*command, "odd.csv").stderr
+    assert "example 0 is in group 0 in one run and in 9 in another" in run(*command, "odd.csv").stderr
 
 
 def test_patterns_and_lists_of_runs(run, folder):
@@ -192,7 +192,7 @@ def test_predictions_and_result_have_the_same_number_of_examples(run, folder):
         (["good", "nowhere"], "no folder or file 'nowhere'"),
         (["good", "dt_seed*"], "nothing matches 'dt_seed*'"),
         (["good", "empty"], "empty: no predictions.csv; the run is not finished"),
-        (["good", "good/predictions.csv"], "good/predictions.csv are one run: the same file"),
+        (["good", "good/predictions.csv"], "good/predictions.csv are the same run: the same file"),
         (["good", "other"], "example 2 has the target 9, but in good/predictions.csv it is 2"),
         (["good", "texts"], "example 1 has the digest ffff, but in good/predictions.csv it is 000000000001"),
         (
@@ -200,7 +200,7 @@ def test_predictions_and_result_have_the_same_number_of_examples(run, folder):
             "older/predictions.csv: no column 'digest', which identifies the examples",
         ),
         (["good", "graded"], "different tasks: 'sick-e' (good/predictions.csv) and 'sick-r' (graded/"),
-        (["one", "one2"], "one/predictions.csv: one example is too few to compare on: it needs two at least"),
+        (["one", "one2"], "one/predictions.csv: a comparison needs at least two examples"),
         (["good", "bad", "--metric", "mse"], "'metric' must be one of accuracy (got 'mse')"),
         (["good", "damaged"], "damaged/result.json: damaged, or not the result of a run"),
         (

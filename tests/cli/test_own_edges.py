@@ -162,7 +162,7 @@ NEAR = Near() | RootEdges() | SelfLoops()
     assert told[:2] == [[], []]
     assert kept[0] == kept[1] != kept[2]
     (line,) = told[2]
-    assert line.startswith("[2/2] dt edges=my_edges:NEAR seed 0 a new run: in ")
+    assert line.startswith("[2/2] dt edges=my_edges:NEAR seed 0 a new run: ")
     assert kept[0].removesuffix("/best.ckpt") in line
     assert len([*tmp_path.rglob("best.ckpt")]) == 3
 

@@ -240,7 +240,7 @@ def test_a_longer_text_is_refused_before_anything_is_parsed_or_cut(new, kind):
 def test_only_the_bundled_parser_is_taken_from_a_checkpoint(new, kind, tmp_path):
     for name in (f"conllu:{tmp_path / 'x'}", "stanza:../../etc", "spacy:model", "corenlp"):
         path = save(tmp_path, kind.task, parser=name)
-        with pytest.raises(ValueError, match=f"trained with the parser '{name}'; only 'bundled' is taken"):
+        with pytest.raises(ValueError, match=f"trained with the parser '{name}', but only 'bundled' is used"):
             kind.ask(new(kind, path, parser=None), kind.questions)
         assert kind.ask(new(kind, path), kind.questions[:1])
     assert kind.ask(new(kind, save(tmp_path, kind.task, parser="bundled"), parser=None), kind.questions[:1])

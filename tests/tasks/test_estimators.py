@@ -240,7 +240,7 @@ def test_saved_loaded_copied(fitted, kind, tmp_path):
     assert state.config.train.split("-")[0] in ("texts", "sentences", "spans")
     assert (state.config.root, model.result_["checkpoint"]) == (None, None)
     with pytest.raises(
-        ValueError, match=r"model.ckpt: trained with the parser 'chain'; only 'bundled' is taken"
+        ValueError, match=r"model.ckpt: trained with the parser 'chain', but only 'bundled' is used"
     ):
         kind.make.load(path)
 
@@ -379,7 +379,7 @@ def test_what_is_not_fitted_or_of_another_task(fitted, kind, tmp_path):
     fitted(kind).save(tmp_path / "model.ckpt")
     for other in KINDS.values():
         if other is not kind:
-            message = f"gives no {other.make.answers} but .*graphdep.{kind.make.__name__}"
+            message = f"which gives .*, not {other.make.answers}: see .*graphdep.{kind.make.__name__}"
             with pytest.raises(ValueError, match=message):
                 load(other, tmp_path / "model.ckpt")
 
@@ -436,13 +436,17 @@ ASKED_ERRORS = {
         (([["a", 3]],), T, r"'sentences\[0\]\[1\]' must be a string \(got int 3\)"),
         (([["a", " "]],), V, r"'sentences\[0\]\[1\]' is"),
         (([["a", "\ud800"]],), V, r"'sentences\[0\]\[1\]' has half"),
-        (([["a"]], [0, 0]), V, r"'marks' must have one for each of 1 sentences \(got 2\)"),
+        (([["a"]], [0, 0]), V, r"'marks' must have 1 value, one for each of the sentences \(got 2\)"),
         (([["a"]], [[0]]), T, r"'marks\[0\]' must be the number of a word \(got list \[0\]\)"),
         (([["a"]], [1]), V, r"'sentences\[0\]': the mark must be a number from 0 to 0 \(got 1\)"),
         (([["a"]], 0), T, "'marks' must be a list"),
         (([TWO],), V, "must have one root"),
         ((WORDS,), V, r"'marks\[0\]' must be the number of a word, from 0"),
-        ((WORDS[:2], [1, None]), V, r"'marks\[1\]' must be given.* in every sentence \(got None\)"),
+        (
+            (WORDS[:2], [1, None]),
+            V,
+            r"'marks\[1\]' must be the number of a word, .* in every sentence \(got None\)",
+        ),
         (([["w"] * 10_001], [0]), V, "10001 words are more than max_words=10000"),
     ],
     spans.task: [
@@ -453,7 +457,7 @@ ASKED_ERRORS = {
         ((["no tag"],), V, r"'sentences\[0\]': a text has <e1>"),
         (([["a"]],), V, r"'spans\[0\]' must be given unless sentences are texts"),
         (([["a", 3]], [[(0, 1)]]), T, r"'sentences\[0\]\[1\]' must be a string"),
-        (([["a"]], []), V, "'spans' must have one for each of 1 sentences"),
+        (([["a"]], []), V, "'spans' must have 1 value, one for each of the sentences"),
         (([["a"]], ["ab"]), T, r"'spans\[0\]' must be a list \(got str 'ab'\)"),
         (([["a"]], [[(0, 2)]]), V, r"'sentences\[0\]': span 1 reaches beyond the 1 words"),
         ((["<e1>a</e1>"],), V, r"'sentences\[0\]' has 1 marked spans, but the model was trained on 2"),
@@ -463,7 +467,7 @@ FIT_ERRORS = {
     texts.task: [
         (([("a", "b"), ("a", " ")],), [0, 1], V, r"'X\[1\]\[1\]' is blank"),
         ((["a", ("a", "b")],), [0, 1], V, r"'X\[1\]' must be a single text, as the first \(got a pair"),
-        ((["a", "b"],), [0], V, r"'y' must have one for each of 2 texts \(got 1\)"),
+        ((["a", "b"],), [0], V, r"'y' must have 2 values, one for each of the texts \(got 1\)"),
         ((["a", "b"],), [1, 1], V, r"'y' must have at least two labels \(got \[1\]\)"),
         ((["a", "b"],), [1, "1"], T, r"'y\[1\]' must be a text or a number as 'y\[0\]', int 1 \(got str"),
         ((["a", "b"],), [1, True], T, r"'y\[1\]' .* \(got bool True\)"),
@@ -475,8 +479,13 @@ FIT_ERRORS = {
         ((["a", "b"],), "ab", T, "'y' must be a list"),
     ],
     words.task: [
-        ((WORDS[:2],), LABELS[:1], V, r"'labels' must have one for each of 2 sentences \(got 1\)"),
-        ((WORDS[:1],), [["x"]], V, r"'labels\[0\]' must have one for each of 4 words \(got 1\)"),
+        (
+            (WORDS[:2],),
+            LABELS[:1],
+            V,
+            r"'labels' must have 2 values, one for each of the sentences \(got 1\)",
+        ),
+        ((WORDS[:1],), [["x"]], V, r"'labels\[0\]' must have 4 values, one for each of the words \(got 1\)"),
         (([["a", "b"]],), [["x", 3]], T, r"'labels\[0\]\[1\]' must be a text or None \(got int 3\)"),
         (([["a", "b"]],), [["x", ""]], V, r"'sentences\[0\]': a label must be a text"),
         (([["a", "b"]],), [["x", "y\0"]], V, "has a control character"),
@@ -485,7 +494,7 @@ FIT_ERRORS = {
         (([["a", "b"]] * 3,), [["x", "y"]] * 3, V, "'sentences' must have at least two different examples"),
     ],
     spans.task: [
-        ((TAGGED,), RELATIONS[1:], V, r"'labels' must have one for each of 20 sentences"),
+        ((TAGGED,), RELATIONS[1:], V, r"'labels' must have 20 values, one for each of the sentences"),
         ((TAGGED,), [1] * 20, T, r"'labels\[0\]' must be a string"),
         ((TAGGED,), ["x"] * 20, V, "'labels' must have at least two labels"),
         ((TAGGED[:1] * 2,), ["x", "y"], V, "must have at least two different examples"),
@@ -629,7 +638,9 @@ def test_long_texts_are_refused_with_their_place_before_anything_is_parsed(monke
 
 def test_long_sentences_are_cut_before_training_and_have_no_label_there(fitted):
     long, labels = [[*sentence, "now"] for sentence in WORDS], [[*row, "O"] for row in LABELS]
-    with pytest.raises(ValueError, match=r"'sentences\[0\]': 5 words are more than max_words=4: allow more"):
+    with pytest.raises(
+        ValueError, match=r"'sentences\[0\]': 5 words are more than max_words=4: raise the limit"
+    ):
         words.new(max_words=4).fit(long, labels)
     cut = words.new(**LONG, max_words=4, truncate=True).fit(long, labels, MARKS)
     assert [row[:4] for row in cut.predict(long, MARKS)] == fitted(words).predict(WORDS, MARKS)

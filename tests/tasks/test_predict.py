@@ -170,7 +170,7 @@ def test_files_that_cannot_be_labelled(run, predict, trained, tmp_path):
     ):
         own = {"readout": "top", "path": True} if task == "conll04" else {}
         done = run("embed", "a text", "--checkpoint", trained(task, model, **own)[0] / "best.ckpt")
-        assert f"no sentence vectors but {what}: see graphdep.{known}" in flat(done.stderr)
+        assert f"which gives {what}, not sentence vectors: see graphdep.{known}" in flat(done.stderr)
 
 
 # ------------------------------------------------------------------------------------ labels in treebanks
@@ -241,7 +241,7 @@ def test_marks_in_a_treebank(run, config_of, role_rows, tmp_path):
     assert done.stdout == source.read_text()  # it knows them by heart, and all but the labels stays
     unmarked = tmp_path / "unmarked.conllu"
     unmarked.write_text(tree.format("Ann", "Mark=Yes", "Bob") + tree.format("Ann", "_", "Bob"))
-    said = f"{unmarked}:5: no word has 'misc:Mark', the mark"
+    said = f"{unmarked}:5: the model needs a marked word, but none has 'misc:Mark'"
     assert said in flat(run("predict", *options, unmarked).stderr)
 
 
@@ -384,7 +384,7 @@ def test_words_that_are_not_read(predict, tmp_path):
     first, second = rows_of(done.stdout)
     assert first["prediction"] in LABELS
     assert (second["prediction"], second["probabilities"]) == (None, None)
-    assert "1 row without a prediction: a span is not read" in done.stderr
+    assert "1 row without a prediction: a span is beyond max_words" in done.stderr
     table = write_table(tmp_path / "new.csv")
     said = "new.csv:2: 'text' must be a text of 1 to 5 words"
     assert said in predict("spans", table, "--max-words", 5).stderr
@@ -406,4 +406,7 @@ def test_models_of_corpora(run, trained, tmp_path, task, model, options):
     (row,) = csv.DictReader(done.stdout.splitlines())
     assert (row["prediction"] == "") == (task == "semeval2010")  # the encoder has no room for the second
     done = run("predict", *asked, write_table(tmp_path / "other.csv", [{"text": other}]))
-    assert f"the model was trained on {2 if task == 'semeval2010' else 1} spans" in done.stderr
+    assert (
+        f"the model was trained with examples of {'2 spans' if task == 'semeval2010' else '1 span'}"
+        in done.stderr
+    )

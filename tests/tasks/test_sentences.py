@@ -467,7 +467,7 @@ def test_a_frozen_encoder_learns_from_single_sentences_and_predicts(config_of, t
     assert torch.equal(out[0], out[2])
     vectors = SentenceEncoder(tmp_path / "best.ckpt", parser="chain").encode([text for (text,) in texts])
     torch.testing.assert_close(task.model.head(vectors), out)
-    with pytest.raises(ValueError, match="'bert-frozen' has trained no attention"):
+    with pytest.raises(ValueError, match="'bert-frozen' has no trained attention"):
         attention_map(tmp_path / "best.ckpt", "a fine film", parser="chain")
 
 
@@ -520,7 +520,7 @@ def test_controls_are_those_of_constituents(bracketed):
     with pytest.raises(ValueError, match="'trees' cannot be 'reversed' for edges that read constituents"):
         make_edges(bracketed("bert@reversed", "constituents"))
     assert "labels=False" in repr(make_edges(bracketed("bert", "constituents", labels=False)))
-    with pytest.raises(ValueError, match="^'edges' are for"):
+    with pytest.raises(ValueError, match="^'edges' must be given for"):
         build_edges(bracketed("tree-lstm", "constituents"))
     # An error before anything is parsed.
     with pytest.raises(ValueError, match="parser 'chain' has no constituents"):

@@ -197,7 +197,7 @@ def test_what_the_chain_is_told_of_words_without_a_label(made):
 
 def test_a_chain_needs_labels_that_it_has_rules_for(config_of):
     config = config_of("propbank-ewt", "dt", form="spans", decode="viterbi")
-    with pytest.raises(ValueError, match="rules of spans ask for B-B before I-B, and training has none"):
+    with pytest.raises(ValueError, match="BIO requires B-B before I-B, which training lacks"):
         build_task(config, BuildInputs(9, 9, labels=("O", "B-A", "I-A", "I-B")))
     with pytest.raises(ValueError, match="'crf' needs 'O' among the labels of training"):
         build_task(config.replace(crf=True, decode="argmax"), BuildInputs(9, 9, labels=("B-A", "I-A")))

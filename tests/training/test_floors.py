@@ -222,7 +222,7 @@ def test_a_table_shows_it_once_and_computes_it_once(short, corpus, tmp_path, mon
     shown = dict(zip(header, rows[2]))
     assert shown["test_accuracy"] == f"{summary['floor_frozen']['test_accuracy']:.4f}"
     assert all(len(row) == len(header) for row in rows)
-    assert "- (encoder, not trained): a logistic regression" in markdown(summary)
+    assert "- (encoder, not trained): logistic regression" in markdown(summary)
     again = ablate("sick-e", ["bert", "bert-dt"], [0], tmp_path, settings=settings)
     assert len(calls) == 1
     assert again["floor_frozen"] == summary["floor_frozen"]
@@ -373,7 +373,7 @@ def test_the_bag_of_words_is_a_floor_computed_once_for_all_runs(corpus, tiny, tm
     named = {f"{split}_accuracy{end}" for split in ("val", "test") for end in ("", "_bag_of_words")}
     assert summary["floor"].keys() == named
     assert [row[0] for row in table_cells(summary)[1]][:2] == ["(no skill)", "(bag of words)"]
-    assert "bag of words: logistic regression of scikit-learn" in markdown(summary)
+    assert "bag of words: logistic regression on TF-IDF" in markdown(summary)
     own = dict(summary["floor"], test_accuracy_bag_of_words=1.0)
     said = "test_accuracy 0.7500 is no better than bag of words 1.0000"
     assert below_floor("sick-e", {"test_accuracy": 0.75}, own) == said

@@ -166,7 +166,7 @@ def test_what_is_none(given, message):
 
 def test_precision_must_be_said(tmp_path):
     config = TrainConfig.of("dt", precision="auto")
-    with pytest.raises(ValueError, match="'precision' must be said where 2 processes train"):
+    with pytest.raises(ValueError, match="'precision' must be given for 2 processes"):
         train(config, tmp_path, devices=2)
 
 

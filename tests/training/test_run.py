@@ -657,7 +657,7 @@ def test_a_last_checkpoint_without_its_epoch_is_refused(copied, config):
 
 def test_a_finished_run_and_values_of_many_epochs_are_set_aside_and_told_of(copied, short, caplog, tmp_path):
     train(short, copied)
-    assert "the finished run there is moved to previous (" in caplog.text
+    assert "the finished run is moved to previous (" in caplog.text
     assert (copied / "previous" / "result.json").exists()
     (tmp_path / "metrics.csv").write_text("epoch,step\n1,3\n2,6\n")
     train(short, tmp_path)

@@ -405,7 +405,7 @@ class LabelConfig(WordConfig, kind="labels"):
     )
     function: str | None = setting(None, "probes: function of the tree that gives the labels.")
     sentences: int | None = setting(None, "probes: number of training sentences.")
-    projective: bool | None = setting(None, "probes: only projective trees.")
+    projective: bool | None = setting(None, "probes: order the words so that each subtree is contiguous.")
     nominals: str | None = setting(None, "cogs: nouns and names that are marked in separate examples.")
     data_seed: int | None = setting(None, "Seed of generated data.")
     trees: str = setting(

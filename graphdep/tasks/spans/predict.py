@@ -134,7 +134,7 @@ def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
     examples = span_rows(rows, column, max_words=most, intake=model._ready().intake())
     for row, example in zip(rows, examples):
         if model._num_spans != len(example.spans):
-            message = f"the model was trained with {model._num_spans} spans per example"
+            message = f"the model was trained with examples of {plural(model._num_spans, 'span')}"
             raise row.error(message, str(len(example.spans)))
     labels = model._classes(request.state)
     answers, words = model._answers(examples)
