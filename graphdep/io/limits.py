@@ -168,8 +168,8 @@ def did_you_mean(value: Any, known: Iterable[Any]) -> str:
 
 
 def no_choice(name: str, value: Any, known: Iterable[Any], about: str = "") -> str:
-    """The message for an unknown value of the argument ``name``: with the nearest of more than five known values
-    or, if none is near, all of them.
+    """The message for an unknown value of the argument ``name``: with the nearest of more than five known
+    values or, if none is near, all of them.
 
     Example:
         >>> from graphdep.io.limits import no_choice

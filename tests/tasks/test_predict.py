@@ -120,7 +120,7 @@ ROW_ERRORS = [
     ("labels", {"words": ["a"], "marks": 0}, "new.jsonl:2: unknown key 'marks' (did you mean 'mark'?)"),
     ("labels", {"words": ["a"], "mark": [0]}, "new.jsonl:2: 'mark' must be the number of one word"),
     ("labels", {"words": ["a"], "head": [0]}, "new.jsonl:2: no tree: no 'deprel'"),
-    ("spans", {"spans": [[0, 1]]}, "new.jsonl:2: the model was trained with 2 spans per example (got '1')"),
+    ("spans", {"spans": [[0, 1]]}, "new.jsonl:2: the model was trained with examples of 2 spans (got '1')"),
     ("spans", {"spans": [[0, 1], [4, 6]]}, "new.jsonl:2: span 2 reaches beyond the 4 words (got [4, 6])"),
     ("spans", {"words": []}, "new.jsonl:2: 'words' must be a list of"),
     ("spans", {"head": [0]}, "new.jsonl:2: no tree: no 'deprel'"),

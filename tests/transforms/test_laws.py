@@ -367,7 +367,7 @@ def test_compose_and_pre_transform(example):
         (lambda: resolve("constituents", inside="all"), "must be"),
         (
             lambda: resolve("sia", direction="descendant"),
-            "no direction .* mean 'descendants'",
+            "'direction' must be one of ancestors, descendants, both",
         ),
         (
             lambda: resolve("sia-inter", special="all"),
