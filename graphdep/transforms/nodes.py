@@ -9,6 +9,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
+from torch_geometric.data.storage import GlobalStorage
 from torch_geometric.utils import cumsum
 
 from graphdep.data.node_table import NodeType
@@ -62,6 +63,7 @@ _COLUMNS = (
     "clique",
     "batch",
 )
+_NO_EDGES = ("arc_", "phrase_")  # keys with a row per arc or constituent
 _LINKS = ("governor_index", "arc_index", "arc_node_index", "phrase_index", "phrase_node_index")
 _FURTHER = ("node_type", "ptr", *_LINKS)
 _KINDS = (
@@ -375,6 +377,16 @@ def write(
     return out
 
 
+class NodeTableStorage(GlobalStorage):
+    """A PyG storage whose arcs are not edges: PyG goes by sizes, and there may be as many edges as arcs."""
+
+    def is_edge_attr(self, key: str) -> bool:
+        return not key.startswith(_NO_EDGES) and super().is_edge_attr(key)
+
+    def is_node_attr(self, key: str) -> bool:
+        return not key.startswith(_NO_EDGES) and super().is_node_attr(key)
+
+
 def write_edges(nodes: Nodes, edge_index: Tensor, clique: Tensor | None, **columns: Tensor) -> Data:
     """Returns a copy of the data with these edges, sorted by target, instead of all earlier ones.
 
@@ -395,6 +407,9 @@ def write_edges(nodes: Nodes, edge_index: Tensor, clique: Tensor | None, **colum
     ends = torch.searchsorted(edge_index[1].contiguous(), nodes.ptr)
     remove = [key for key in (*stale, "clique") if key in data and key not in keys]
     out = write(data, keys, ends, nodes.ptr, remove)
+    store = out._store
+    if type(store) is GlobalStorage:
+        object.__setattr__(store, "__class__", NodeTableStorage)  # the storage would store the attribute
     return out if clique is None else write(out, {"clique": clique}, nodes.ptr, nodes.ptr)
 
 

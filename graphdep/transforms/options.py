@@ -45,5 +45,5 @@ def refuse_keys(data: Data, transform: object, keys: Iterable[str]) -> None:
     if stale:
         name = type(transform).__name__
         raise ValueError(
-            f"{name} would leave {', '.join(map(repr, stale))} stale: put it before their transform"
+            f"{name} must come before the transform that makes {', '.join(map(repr, stale))}, else it is stale"
         )

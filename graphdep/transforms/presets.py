@@ -385,7 +385,8 @@ def register_edges(name: str, factory: Factory | BaseTransform, *, replace: bool
     if name in edge_names() and not (replace and name in _own):
         whose = "registered edges" if is_own(name) else "the papers' presets"
         whose = whose if not is_own(name) or name in _own else f"an entry point of {GROUP!r}"
-        raise ValueError(f"'name' {name!r} is taken by {whose}; choose another one")
+        other = " or pass replace=True" if name in _own else ""
+        raise ValueError(f"'name' {name!r} is taken by {whose}; choose another one{other}")
     _own[name] = _factory(factory)
 
 

@@ -11,6 +11,8 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch_geometric.data import Batch, Data
+from torch_geometric.transforms import AddSelfLoops, ToUndirected
 
 from graphdep import NodeType, RelationVocab, Sentence, to_data
 from graphdep.data import mark_words
@@ -405,3 +407,17 @@ def test_own_edges_and_their_labels():
     }
     tree = {*attended((DependencyEdges("both") & OwnEdges())(data))}
     assert tree == {(1, 2), (2, 1), (1, 3), (3, 1)}
+
+
+@pytest.mark.parametrize("change", [ToUndirected(), AddSelfLoops(), Data.sort], ids=str)
+@pytest.mark.parametrize("direction", ["governor", "dependent"])
+@pytest.mark.parametrize("words", [1, 2, 4])
+def test_transforms_of_pyg_leave_the_arcs(change, direction, words):
+    """Although there are as many edges as arcs, or as nodes."""
+    sentence = Sentence([*"abcd"[:words]], [0, 1, 1, 2][:words], ["root", "obj", "punct", "det"][:words])
+    data = DependencyEdges(direction)(to_data([sentence]))
+    batch = DependencyEdges(direction)(Batch.from_data_list([data, data]))
+    for before in (data, batch):
+        after = change(before.clone())
+        assert torch.equal(after.arc_index, before.arc_index)
+        assert torch.equal(after.arc_type, before.arc_type)

@@ -12,7 +12,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 from torch_geometric.data import Data
-from torch_geometric.data.storage import GlobalStorage
 from torch_geometric.transforms import BaseTransform
 from torch_geometric.utils import cumsum
 
@@ -21,7 +20,7 @@ from graphdep.nn.attention.dispatch import PAIRS_PER_EDGE_CPU, on_cpu
 from graphdep.nn.attention.fused.fused_attention import missing
 from graphdep.nn.attention.tiles import ROWS, AttentionTiles, build_tiles
 from graphdep.transforms.edge_set import MARKS, TYPES
-from graphdep.transforms.nodes import Nodes, check_within_examples
+from graphdep.transforms.nodes import Nodes, NodeTableStorage, check_within_examples
 from graphdep.transforms.presets import resolve
 
 #: Width of a SIMD vector. Softmax and products over 31 columns are slower than over 32, so a width that is
@@ -712,7 +711,7 @@ def _clique_pairs(group: Tensor) -> Tensor:
 DataT = TypeVar("DataT", bound=Data)
 
 
-class LaidOutStorage(GlobalStorage):
+class LaidOutStorage(NodeTableStorage):
     """A PyG storage that moves its layout along with its tensors."""
 
     def apply(self, func: Callable, *args: str) -> LaidOutStorage:
@@ -787,5 +786,6 @@ def refuse_unread(data: Data, reads: Set[str], edges: object) -> None:
         if key in data and kind not in reads:
             raise ValueError(
                 f"'edges' cannot be {edges!r}: they carry {key!r}, which nothing here reads (an encoder "
-                "reads types once it has add_terms()); use the constructor of their pairs alone"
+                "reads types once it has add_terms()); use the constructor of their pairs alone, and for "
+                "a layer of your own x = encoder(batch), then edges(batch)"
             )

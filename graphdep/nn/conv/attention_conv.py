@@ -107,7 +107,8 @@ class AttentionConv(MessageSender):
 
     With an explainer or registered hooks, messages are sent edge by edge through :meth:`message`; otherwise
     one call of :func:`~graphdep.nn.attention.edge_attention` gives the same result. ``torch.compile`` traces
-    a conv over explicit pairs as one graph (``fullgraph=True``); cliques break the graph. Not supported are
+    a conv over an ``AttentionLayout`` of explicit pairs as one graph (``fullgraph=True``); a plain
+    :obj:`edge_index` and cliques break the graph. Not supported are
     TorchScript (``torch.jit``), ``torch.fx``, sparse adjacency matrices, bipartite graphs and lazy sizes
     (``in_channels=-1``); there is no ``aggr``, ``flow``, ``edge_attr`` or ``size``.
 
