@@ -146,7 +146,8 @@ def part(title: str) -> str:
     row = rows()[title]
     name = f"[{title}]({row['url'][0]})" if row["url"] else title
     numbers = paper_table.ranges(row["equations"])
-    said = [f"**Paper:** {name}{f' (equations {numbers})' if numbers else ''}.\n"]
+    cite = f" Cite it: [BibTeX]({bibtex})." if (bibtex := _bibtex(*row["url"][:1])) else ""
+    said = [f"**Paper:** {name}{f' (equations {numbers})' if numbers else ''}.{cite}\n"]
     things = list(_things(title))
     cells = [(kind, _name(kind, name, of), summary(of)) for kind, name, of in things]
     said.append(table(("kind", "name", "what it is"), cells))
@@ -158,6 +159,13 @@ def part(title: str) -> str:
     for kind, name, of in sorted(things, key=lambda thing: thing[0] != "preset"):
         said.append(f"### {'Preset' if kind == 'preset' else 'Class'} {name}\n\n{docstring(of)}")
     return "\n".join(said)
+
+
+def _bibtex(url: str = "") -> str:
+    """The address of the BibTeX entry of a paper in the ACL Anthology or on arXiv."""
+    if "aclanthology.org/" in url:
+        return f"{url.rstrip('/')}.bib"
+    return url.replace("/abs/", "/bibtex/") if "arxiv.org/abs/" in url else ""
 
 
 def _name(kind: str, name: str, of: Any) -> str:

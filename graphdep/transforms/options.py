@@ -43,7 +43,7 @@ def refuse_keys(data: Data, transform: object, keys: Iterable[str]) -> None:
     """Raises :class:`ValueError` if ``data`` has one of ``keys``, which would become stale."""
     stale = [key for key in keys if key in data]
     if stale:
-        name = type(transform).__name__
+        name, stale_keys = type(transform).__name__, ", ".join(map(repr, stale))
         raise ValueError(
-            f"{name} must come before the transform that makes {', '.join(map(repr, stale))}, else it is stale"
+            f"{name} must come before the transform that makes {stale_keys}, else it is stale"
         )
