@@ -276,7 +276,8 @@ def plot_attention(
         cells = list(figure.subplots(rows, columns, squeeze=False).flat)
     if figsize is not None:
         side = figsize[0] / columns
-        size = max(4.0, min(8.0, 72 * (side - _LABELS) / len(labels)))
+        points = 72 if columns > 1 else 58  # an inch; a map alone fills its width, and slanted words are closer
+        size = max(4.0, min(8.0, points * (side - _LABELS) / len(labels)))
     most = max(float(maps.nan_to_num().abs().max()), 1e-6)
     signed = bool((maps < 0).any())
     colours: dict[str, Any] = {"cmap": "RdBu" if signed else "Blues", "vmin": -most if signed else 0}

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import warnings
 
 import pytest
@@ -73,6 +74,14 @@ def test_attention_refuses_wrong_sizes(words):
         plot_attention(torch.ones(3, 4), words)
     with pytest.raises(ValueError, match="'titles' has 1 entries for 2 maps"):
         plot_attention(torch.ones(2, 10, 10), words, titles=["a"])
+
+
+@pytest.mark.parametrize("size", [3, 12, 20, 30])
+def test_slanted_words_do_not_touch(size):
+    figure = AttentionMap(["[ROOT]"] * size, [True] * size, ["a"], torch.ones(1, 1, size, size)).plot(0, 0)
+    figure.draw_without_rendering()
+    left, right = figure.axes[0].transData.transform([(0, 0), (1, 0)])[:, 0] * 72 / figure.dpi
+    assert (right - left) * math.sin(math.radians(60)) > figure.axes[0].get_xticklabels()[0].get_fontsize()
 
 
 def test_edge_matrix_shows_relations(example, words, tmp_path):
