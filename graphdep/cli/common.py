@@ -269,8 +269,8 @@ def check_not_input(output: Path, files: Mapping[str, str | os.PathLike[str] | N
             raise ValueError(f"'output' would overwrite the file of {name} (got {str(output)!r})")
 
 
-def check_output(output: Path, checkpoint: Path, source: str | None, overwrite: bool) -> None:
-    """Checks before the work starts that the output can be written.
+def check_output(output: Path, checkpoint: Path, source: str | None, overwrite: bool, of: str = "") -> None:
+    """Checks before the work starts that the output can be written; for ``of`` see ``check_replaced``.
 
     Raises:
         ValueError: If it is an input file, exists and :obj:`overwrite` is not set, is no plain file, or its
@@ -279,7 +279,7 @@ def check_output(output: Path, checkpoint: Path, source: str | None, overwrite: 
     check_not_input(output, {"--checkpoint": checkpoint, "--input": source})
     if output.is_dir():
         raise ValueError(f"'output' must be a file (got the folder {str(output)!r})")
-    check_replaced(output.parent, [output.name], overwrite=overwrite)
+    check_replaced(output.parent, [output.name], overwrite=overwrite, of=of)
     folder = next(parent for parent in output.parents if parent.exists())
     if output.is_absolute() and folder == Path(folder.anchor) and output.parent != folder:
         raise ValueError(

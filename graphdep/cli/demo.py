@@ -265,7 +265,7 @@ def explore_model(summary: dict[str, Any], output: Path) -> Path | None:
     options: dict[str, Any] = {"edges": ["dra"], "asked": VERBS, "parser": PARSER, "title": title}
     options["names"] = ("with the tree", "without")
     page = explore(rows[-1][0], EXPLORED, against=rows[0][0], **options)
-    return page.save(output / "explorer.html")
+    return page.save(output / "explorer.html", overwrite=True)  # which was checked before the work
 
 
 def talk(root: Path, output: Path, max_epochs: int, console: Console) -> None:

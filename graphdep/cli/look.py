@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 # Sentences that are processed at a time.
 _CHUNK = 4_096
 _BRACKETS = (".ptb", ".mrg")  # files of brackets
+# A picture shows the same, whatever these options are.
+_OF_OUTPUT = ("output", "overwrite")
 
 
 def parse(
@@ -235,6 +237,7 @@ def _is_stdin(path: Path) -> bool:
 
 
 def draw(
+    ctx: typer.Context,
     text: Annotated[str, typer.Argument(metavar="TEXT_OR_FILE", help="A text, a file, or - for stdin.")],
     output: Annotated[
         Path,
@@ -285,7 +288,8 @@ def draw(
         graphdep draw trees.conllu --output page.html
     """
     check_suffix(output, ".html", ".svg", ".png", ".pdf")
-    check_output(output, Path(text), None, overwrite)
+    of = o.command_line(ctx, without=_OF_OUTPUT)
+    check_output(output, Path(text), None, overwrite, of)
     names = [import_edges(name.strip()) for name in (edges or "").split(",") if name.strip()]
     other = against if against in (None, "random") else import_edges(against)
     if against is not None and not names:
@@ -313,14 +317,15 @@ def draw(
     files = [output]
     if len(parts) > 1:
         files = [output.with_stem(f"{output.stem}-{number}") for number in range(1, len(parts) + 1)]
-        check_replaced(output.parent, [file.name for file in files], overwrite=overwrite)
+        check_replaced(output.parent, [file.name for file in files], overwrite=overwrite, of=of)
     for name, part in zip(files, parts):
-        drawn(part, names, against=other, root=True).save(name, overwrite=overwrite)
+        drawn(part, names, against=other, root=True).save(name, overwrite=overwrite, of=of)
         words = sum(len(sentence) for sentence in part)
         plain_console(stderr=True).print(f"{plural(words, 'word')} -> {name}", soft_wrap=True)
 
 
 def attention(
+    ctx: typer.Context,
     texts: Annotated[
         list[str],
         typer.Argument(
@@ -373,7 +378,8 @@ def attention(
 
         graphdep attention --checkpoint runs/A "The dog chased the cat." --layer 2 --head 3 --output head.pdf
     """
-    check_output(output, checkpoint, None, overwrite)
+    of = o.command_line(ctx, without=_OF_OUTPUT)
+    check_output(output, checkpoint, None, overwrite, of)
     check_suffix(output, ".png", ".pdf", ".svg")
     if head is not None and layer is None:
         raise ValueError(f"--head needs --layer (got {head})")
@@ -392,7 +398,7 @@ def attention(
     chosen = (None if number is None else number - 1 for number in (layer, head))
     figure = shown.plot(*chosen, gate=gate, **options)
     output.parent.mkdir(parents=True, exist_ok=True)
-    with drawing(output, overwrite=overwrite) as temporary:
+    with drawing(output, of=of, overwrite=overwrite) as temporary:
         figure.savefig(temporary, dpi=110, format=output.suffix[1:])
     if json:
         summary = {"checkpoint": str(checkpoint), "output": str(output), "words": shown.words}
@@ -417,6 +423,7 @@ def _inches(text: str) -> tuple[float, float]:
 
 
 def explore(
+    ctx: typer.Context,
     checkpoint: Annotated[
         list[Path],
         typer.Option(metavar="FILE", help="Folder of a run, or its best.ckpt; repeat to compare two models."),
@@ -491,7 +498,8 @@ def explore(
         raise ValueError("two models can be compared: give --checkpoint twice, or once with --against")
     check_choice("against", against or "random", ["random"])
     places = [find_checkpoint(place) for place in checkpoint]
-    check_output(output, places[0], None, overwrite)
+    of = o.command_line(ctx, without=_OF_OUTPUT)
+    check_output(output, places[0], None, overwrite, of)
     if input not in (None, "-"):
         os.stat(str(input))  # raises an error for a missing file
     given = None if input is None else stream_texts(input)
@@ -531,7 +539,7 @@ def explore(
     asked = [name.strip() for name in (explain or "").split(",") if name.strip()]
     options: dict[str, Any] = {"edges": names, "candidates": candidate or [], "explain": asked}
     page = explored(places[0], example, against=other, parser=reads, **options)
-    page.save(output, overwrite=overwrite)
+    page.save(output, overwrite=overwrite, of=of)
     plain_console(stderr=True).print(f"{page.summary} -> {output}", soft_wrap=True)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import inspect
 import os
 import re
+import shlex
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache, reduce
 from importlib import import_module
 from pathlib import Path
@@ -154,9 +155,23 @@ def _settings_options(marks: tuple[str, ...]) -> list[Any]:
 _METAVARS = {int: "N", float: "X", bool: "true|false", str: "TEXT"}
 
 
+def command_line(ctx: typer.Context, without: Collection[str] = ()) -> str:
+    """The command as typed, with the given options other than ``--json`` and those of ``without``."""
+    parts = ["graphdep", str(ctx.info_name)]
+    values = {**ctx.params, **options_given(ctx)}
+    for parameter in ctx.command.get_params(ctx):
+        value = values.get(parameter.name or "")
+        if value in (None, False, [], ()) or value == parameter.get_default(ctx):
+            continue
+        if parameter.name not in ("json", *without):
+            for item in value if isinstance(value, (list, tuple)) else [value]:
+                parts += [parameter.opts[0], *([] if item is True else [str(item)])]
+    return shlex.join(parts)
+
+
 def options_given(ctx: typer.Context) -> dict[str, str]:
     """Settings given as options, as texts."""
-    found = {name: value for name, value in ctx.meta[_GIVEN].items() if value not in (None, [], ())}
+    found = {name: value for name, value in ctx.meta.get(_GIVEN, {}).items() if value not in (None, [], ())}
     return {name: value if isinstance(value, str) else ",".join(value) for name, value in found.items()}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -261,7 +260,7 @@ def ablate(
         settings=shared,
         reference=reference or file.table.get("reference"),
         bound=file.table.get("bound") if bound is None else bound,
-        command=command_line(ctx),
+        command=o.command_line(ctx),
         logger=logger,
         log_every=log_every,
         devices=devices,
@@ -290,19 +289,6 @@ def report(summary: dict[str, Any], folder: Path, console: Console, overwrite: b
     for line in [*notes(summary), f"- files: {', '.join(paths.values())}"]:
         console.print(line, soft_wrap=True)
     return paths
-
-
-def command_line(ctx: typer.Context) -> str:
-    """The command as typed, with the given options."""
-    parts = ["graphdep", str(ctx.info_name)]
-    values = {**ctx.params, **o.options_given(ctx)}
-    for parameter in ctx.command.get_params(ctx):
-        value = values.get(parameter.name or "")
-        if value in (None, False, [], ()) or value == parameter.get_default(ctx) or parameter.name == "json":
-            continue
-        for item in value if isinstance(value, (list, tuple)) else [value]:
-            parts += [parameter.opts[0], *([] if item is True else [str(item)])]
-    return shlex.join(parts)
 
 
 _SIDE = "Run folders or predictions.csv files, separated by commas, or a quoted pattern."

@@ -258,9 +258,9 @@ def check_replaced(
     *,
     overwrite: bool = False,
     about: str = "",
+    of: str = "",
 ) -> None:
     """Checks before the work that no file will be lost: the same rule for everything that is written.
-    Unchanged pages and pictures of :func:`drawing` are replaced.
 
     Args:
         folder: The target folder.
@@ -268,6 +268,8 @@ def check_replaced(
         own: Names of files from an earlier run of the same work, which may be replaced. (default: none)
         overwrite: Replace other files, too. (default: :obj:`False`)
         about: Words on the existing files for the message. (default: none)
+        of: The content of a page or picture, see :func:`drawing`: an unchanged one of it is replaced.
+            (default: none)
 
     Raises:
         ValueError: If one of the files exists, is not empty and not in :obj:`own`, or is not a regular file.
@@ -277,7 +279,7 @@ def check_replaced(
         check_plain_file(path)
         if overwrite or name in own or not os.path.lexists(path):
             continue
-        if path.is_symlink() or (path.stat().st_size and not _is_signed(path)):
+        if path.is_symlink() or (path.stat().st_size and not _is_signed(path, of)):
             raise ValueError(
                 f"{path} exists{about} and would be replaced: choose another place, or --overwrite (in "
                 "Python overwrite=True)"
@@ -322,15 +324,15 @@ def unchanged_files(folder: Path) -> set[str]:
 _SIGNED = re.compile(rb"graphdep sha256 ([0-9a-f]{64})(?: -->\n|\n|.{8}IEND.{4})\Z", re.DOTALL)
 
 
-def _sign(path: Path, suffix: str) -> None:
-    """Adds the digest of a page or picture to its end, in a comment."""
+def _sign(path: Path, suffix: str, of: str) -> None:
+    """Adds the digest of a page or picture, and of what it shows, to its end, in a comment."""
     content, end = path.read_bytes(), b""
     if suffix == ".png":  # a chunk before the last one, with its size before and its checksum behind
         content, end = content[:-12], content[-12:]
         content += (len(b"graphdep sha256 ") + 64 + len(b"Comment\0")).to_bytes(4) + b"tEXtComment\0"
     else:
         content += b"%" if suffix == ".pdf" else b"<!-- "
-    mark = b"graphdep sha256 " + hashlib.sha256(content).hexdigest().encode()
+    mark = b"graphdep sha256 " + _digest_of(content, of)
     if suffix == ".png":
         end = zlib.crc32(b"tEXtComment\0" + mark).to_bytes(4) + end
     else:
@@ -338,29 +340,35 @@ def _sign(path: Path, suffix: str) -> None:
     path.write_bytes(content + mark + end)
 
 
-def _is_signed(path: Path) -> bool:
+def _digest_of(content: bytes, of: str) -> bytes:
+    return hashlib.sha256(content + of.encode(errors="backslashreplace")).hexdigest().encode()
+
+
+def _is_signed(path: Path, of: str) -> bool:
     """Whether a file is as :func:`_sign` left it."""
     if path.suffix.lower() not in (".html", ".svg", ".pdf", ".png"):
         return False
     content = path.read_bytes()
     found = _SIGNED.search(content, max(0, len(content) - 100))
-    return found is not None and hashlib.sha256(content[: found.start()]).hexdigest().encode() == found[1]
+    return found is not None and _digest_of(content[: found.start()], of) == found[1]
 
 
 @contextmanager
-def typed_path(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[Path]:
+def typed_path(path: str | os.PathLike[str], *, overwrite: bool = False, of: str = "") -> Iterator[Path]:
     """:func:`atomic_path` of a file that a user named, after :func:`check_replaced`."""
-    check_replaced(Path(path).parent, [Path(path).name], overwrite=overwrite)
+    check_replaced(Path(path).parent, [Path(path).name], overwrite=overwrite, of=of)
     with atomic_path(path, typed=True) as temporary:
         yield temporary
 
 
 @contextmanager
-def drawing(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[Path]:
-    """:func:`typed_path` of a page or picture, with a digest at its end, by which a changed one is known."""
-    with typed_path(path, overwrite=overwrite) as temporary:
+def drawing(path: str | os.PathLike[str], *, of: str, overwrite: bool = False) -> Iterator[Path]:
+    """:func:`typed_path` of a page or picture, with a digest at its end, which replaces only an unchanged one
+    of the same ``of``: a command with its arguments, or a description.
+    """
+    with typed_path(path, overwrite=overwrite, of=of) as temporary:
         yield temporary
-        _sign(temporary, Path(path).suffix.lower())
+        _sign(temporary, Path(path).suffix.lower(), of)
 
 
 def _umask() -> int:

@@ -418,7 +418,9 @@ def _plot(summary: dict[str, Any]) -> Any:
     paper = _figures(summary).get(name)
     title = f"{summary['title']}{_on(summary)}"
     metric = name.replace("_", " ") + (" (lower is better)" if name.endswith(("mse", "perplexity")) else "")
-    return plot_ablation(values, metric=metric, floor=summary["floor"].get(name), paper=paper, title=title)
+    beside = {**_floors(summary), "encoder, not trained": summary["floor_frozen"]}
+    floors = {about: scores[name] for about, scores in beside.items() if name in scores}
+    return plot_ablation(values, metric=metric, floors=floors, paper=paper, title=title)
 
 
 def _write(path: str, text: str) -> None:

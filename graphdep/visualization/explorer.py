@@ -376,13 +376,15 @@ class Explorer:
         """Tree and edges of a single side, or the difference of two sides, as one drawing."""
         return self._scene().svg()
 
-    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False, of: str = "") -> Path:
         """Writes the page (``.html``), or tree and edges as a picture (``.svg``, ``.png``, ``.pdf``),
-        atomically, and returns the path. Files that this method wrote are replaced.
+        atomically, and returns the path. An unchanged file of the same is replaced.
 
         Args:
             path: The file.
             overwrite: Replace any other or changed file, too. (default: :obj:`False`)
+            of: What makes two files the same. (default: title, the line below it, and names of sides and
+                edges)
 
         Raises:
             ValueError: If the suffix is unknown, or another file would be replaced.
@@ -394,7 +396,8 @@ class Explorer:
         if kind not in (".html", ".svg"):
             check_extra(f"a picture of this kind ({kind[1:]})", "train", "matplotlib")
         path.parent.mkdir(parents=True, exist_ok=True)
-        with drawing(path, overwrite=overwrite) as temporary:
+        of = of or str((self.title, self.about, [(side.name, *side.edges) for side in self.sides]))
+        with drawing(path, of=of, overwrite=overwrite) as temporary:
             if kind in (".html", ".svg"):
                 text = self.html() if kind == ".html" else self.svg()
                 Path(temporary).write_text(text, encoding="utf-8", newline="")

@@ -51,7 +51,9 @@ from graphdep.vocab.relations import RelationVocab
 def label_matrix(axes: Axes, labels: Sequence[str], title: str, size: float = 9) -> None:
     """Labels rows (targets) and columns (sources) of a matrix with words, in this font size."""
     places = range(len(labels))
-    axes.set_xticks(places, labels, rotation=60, ha="left", rotation_mode="anchor", fontsize=size)
+    # Slanted words are closer to one another, so small maps have upright ones.
+    turned: dict[str, Any] = {"rotation": 60} if size >= 9 else {"rotation": 90, "va": "center"}
+    axes.set_xticks(places, labels, **turned, ha="left", rotation_mode="anchor", fontsize=size)
     axes.set_yticks(places, labels, fontsize=size)
     axes.xaxis.tick_top()
     axes.tick_params(length=0)
@@ -97,7 +99,7 @@ class Picture(Figure):
 
     def savefig(self, fname: Any, **kwargs: Any) -> None:
         """Saves the figure; logs one warning for all characters without a font."""
-        with warnings.catch_warnings(record=True) as caught, matplotlib.rc_context({"svg.fonttype": "none"}):
+        with warnings.catch_warnings(record=True) as caught, matplotlib.rc_context(_FONT_TYPES):
             warnings.simplefilter("always")
             super().savefig(fname, **kwargs)
         missing = [warning for warning in caught if str(warning.message).startswith("Glyph ")]
@@ -132,6 +134,8 @@ def _families() -> list[str]:
     return ["DejaVu Sans", *(name for name in _FONTS if name in known)]
 
 
+# Text that stays text: journals refuse PDFs with fonts of type 3.
+_FONT_TYPES = {"svg.fonttype": "none", "pdf.fonttype": 42}
 T = TypeVar("T")
 Layer = tuple[nn.Module, tuple[Tensor, Tensor]]
 ATTENTION = (AttentionConv, ConstituentConv, PretrainedEncoder)
@@ -274,7 +278,8 @@ def plot_attention(
         cells = list(figure.subplots(rows, columns, squeeze=False).flat)
     if figsize is not None:
         side = figsize[0] / columns
-        size = max(4.0, min(8.0, 72 * (side - _LABELS) / len(labels)))
+        points = 72 if columns > 1 else 60  # an inch; a single map fills its width
+        size = max(4.0, min(8.0, points * (side - _LABELS) / len(labels)))
     most = max(float(maps.nan_to_num().abs().max()), 1e-6)
     signed = bool((maps < 0).any())
     colours: dict[str, Any] = {"cmap": "RdBu" if signed else "Blues", "vmin": -most if signed else 0}
@@ -687,7 +692,7 @@ def plot_ablation(
     values: Mapping[str, Sequence[float]],
     *,
     metric: str,
-    floor: float | None = None,
+    floors: Mapping[str, float] | None = None,
     paper: Mapping[str, float] | None = None,
     title: str = "",
 ) -> Figure:
@@ -696,7 +701,7 @@ def plot_ablation(
     Args:
         values: Scores of the runs, by model.
         metric: Name of the score.
-        floor: Score without skill, drawn as a dotted line. (default: :obj:`None`)
+        floors: Scores such as that without skill, by description, drawn as lines. (default: none)
         paper: Published scores, drawn as diamonds. (default: none)
         title: Title. (default: none)
 
@@ -707,10 +712,13 @@ def plot_ablation(
     check_least("values", len(rows), 1)
     figure = Picture(figsize=(7.2, 1.7 + 0.5 * len(rows)), layout="constrained")
     axes = figure.subplots()
+    ends = [score for scores in rows.values() for score in scores]
     for place, scores in enumerate(rows.values()):
-        mean = sum(scores) / len(scores)
+        mean, std = sum(scores) / len(scores), _std(scores)
+        ends += [mean - std, mean + std]
         axes.barh(place, mean, color=COLOURS[0], alpha=0.35, height=0.62)
-        axes.errorbar(mean, place, xerr=_std(scores), color=INK, capsize=4, linewidth=1.3)
+        label = None if place else "mean ± standard deviation over seeds"
+        axes.errorbar(mean, place, xerr=std, color=INK, capsize=4, linewidth=1.3, label=label)
         axes.plot(
             scores, [place] * len(scores), "o", color=COLOURS[0], markersize=5, label=None if place else "run"
         )
@@ -719,18 +727,18 @@ def plot_ablation(
     if shown:
         places = [list(rows).index(model) for model in shown]
         axes.plot(list(shown.values()), places, "D", color=COLOURS[1], markersize=6, label="paper")
-    if floor is not None:
-        axes.axvline(floor, color=COLOURS[2], linestyle=":", linewidth=1.8, label=f"no skill ({floor:.3f})")
+    for colour, style, (about, floor) in zip(COLOURS[2:], (":", "--", "-."), (floors or {}).items()):
+        axes.axvline(floor, color=colour, linestyle=style, linewidth=1.8, label=f"{about} ({floor:.3f})")
     axes.set_yticks(range(len(rows)), list(rows))
     axes.invert_yaxis()
     axes.set_xlabel(metric)
-    axes.set_xlim(*_limits([*(v for scores in rows.values() for v in scores), *shown.values()], floor))
+    axes.set_xlim(*_limits([*ends, *shown.values(), *(floors or {}).values()]))
     axes.grid(axis="x", color=PALE, linewidth=0.7)
     axes.set_axisbelow(True)
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
     axes.set_title(title, fontsize=12)
-    figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=9)
+    figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=9)
     return figure
 
 
@@ -739,7 +747,6 @@ def _std(scores: Sequence[float]) -> float:
     return (sum((score - mean) ** 2 for score in scores) / max(1, len(scores) - 1)) ** 0.5
 
 
-def _limits(values: Sequence[float], floor: float | None) -> tuple[float, float]:
+def _limits(points: Sequence[float]) -> tuple[float, float]:
     """Limits that include 0, so that bars are proportional, with some room at the right."""
-    points = [*values, *([] if floor is None else [floor])]
     return min(0.0, *points), max(points) * 1.06 if max(points) > 0 else 1.0

@@ -145,22 +145,26 @@ def test_existing_files_are_kept(here, command):
 
 
 @pytest.mark.parametrize("suffix", [".svg", ".png", ".pdf", ".html"])
-def test_own_pages_and_pictures_are_replaced_unless_changed(here, tmp_path, suffix):
+def test_a_picture_is_replaced_by_the_same_command_unless_changed(here, tmp_path, suffix):
     path = tmp_path / f"out{suffix}"
     given = [*FILES["draw"][:-1], path]
-    for _ in range(2):
-        done = here(*given)
+    for more in ([], [], ["--overwrite"], []):
+        done = here(*given, *more)
         assert done.exit_code == 0, done.output
     drawn = path.read_bytes()
     if suffix == ".png":
         from PIL import Image
 
         assert Image.open(path).text["Comment"].startswith("graphdep sha256 ")
+    for other in ([*given, "--edges", "dra"], [*FILES["explore"][:-1], path], ["draw", "A.", *given[2:]]):
+        done = here(*other)
+        assert done.exit_code == 2, done.output
+        assert f"{path} exists and would be replaced: choose another place, or --overwrite" in done.stderr
+        assert path.read_bytes() == drawn
     for changed in (drawn.replace(b"e", b"E", 1), drawn + b"\n", drawn[:-1]):
         path.write_bytes(changed)
         assert here(*given).exit_code == 2
         assert path.read_bytes() == changed
-    assert here(*given, "--overwrite").exit_code == 0
 
 
 @pytest.mark.parametrize("command", ["parse", "draw", "predict", "embed"])

@@ -75,6 +75,16 @@ def test_attention_refuses_wrong_sizes(words):
         plot_attention(torch.ones(2, 10, 10), words, titles=["a"])
 
 
+@pytest.mark.parametrize("size", [3, 12, 20, 30])
+def test_words_above_a_small_map_do_not_touch(size):
+    figure = AttentionMap(["[ROOT]"] * size, [True] * size, ["a"], torch.ones(1, 1, size, size)).plot(0, 0)
+    figure.draw_without_rendering()
+    left, right = figure.axes[0].transData.transform([(0, 0), (1, 0)])[:, 0] * 72 / figure.dpi
+    label = figure.axes[0].get_xticklabels()[0]
+    assert right - left > 1.1 * label.get_fontsize()
+    assert label.get_rotation() == 90
+
+
 def test_edge_matrix_shows_relations(example, words, tmp_path):
     data = resolve("dt")(to_data([example]))
     texts = drawn(plot_edge_matrix(data, words, relations=RelationVocab(), title="DT"), tmp_path)
@@ -102,10 +112,15 @@ def test_edge_matrix_needs_edges(example, words):
 
 def test_ablation_shows_models_floor_and_paper(tmp_path):
     values = {"dt": [0.8, 0.9], "transformer": [0.5], "failed": []}
-    figure = plot_ablation(values, metric="accuracy", floor=0.4, paper={"dt": 0.85}, title="SICK-E")
+    floors = {"no skill": 0.4, "bag of words": 0.6}
+    figure = plot_ablation(values, metric="accuracy", floors=floors, paper={"dt": 0.85}, title="SICK-E")
     texts = drawn(figure, tmp_path)
-    assert {"dt", "transformer", "paper", "no skill (0.400)"} <= set(texts)
+    assert {"dt", "transformer", "paper", "no skill (0.400)", "bag of words (0.600)"} <= set(texts)
+    assert "mean ± standard deviation over seeds" in texts
     assert "failed" not in texts
+    low, high = plot_ablation({"a": [0.05, 0.95, 0.95]}, metric="accuracy").axes[0].get_xlim()
+    assert low == 0
+    assert high > 0.65 + 0.5196
     with pytest.raises(ValueError, match="'values' must be at least 1"):
         plot_ablation({"dt": []}, metric="accuracy")
 
@@ -202,6 +217,9 @@ def test_a_script_without_a_font_is_one_warning(tmp_path, caplog, monkeypatch):
     monkeypatch.setattr("graphdep.visualization.plots._families", lambda: ["DejaVu Sans"])
     picture = plot_tree(Sentence(["中国", "人民"], [2, 0], ["nmod", "root"]))
     picture.savefig(tmp_path / "tree.svg")
+    picture.savefig(tmp_path / "tree.pdf")
+    assert b"/Type3" not in (tmp_path / "tree.pdf").read_bytes()
+    caplog.clear()
     assert "中国</text>" in (tmp_path / "tree.svg").read_text(encoding="utf-8")
     assert not caplog.text
     picture.savefig(tmp_path / "tree.png")
