@@ -84,6 +84,7 @@ def test_table_csv_plot_and_json(run, tiny, tmp_path, published_data):
     assert [float(compared[0][name]) for name in ("low", "high")] == against["interval"]
     assert (tmp_path / "out" / "plot.png").read_bytes()[:4] == b"\x89PNG"
     assert "transformer" in done.stderr
+    assert "2 seeds: only very large differences can be seen (more --seeds)\n" in done.stderr
 
 
 def test_rows_are_compared_with_a_reference(run, tiny, tmp_path):
