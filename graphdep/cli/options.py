@@ -132,7 +132,7 @@ def _settings_options(marks: tuple[str, ...]) -> list[Any]:
         option = typer.Option(
             *reversed(flags),
             help=own["help"].replace("<", r"\<"),  # Markdown would drop a tag
-            metavar="PATH" if own.get("place") and str in kinds else _METAVARS[kinds[0]],
+            metavar=_metavar(own, kinds),
             rich_help_panel=own.get("panel"),
             hidden=hidden,
             autocompletion=complete.of_setting(name, own.get("choices") or ()),
@@ -152,6 +152,12 @@ def _settings_options(marks: tuple[str, ...]) -> list[Any]:
 
 
 _METAVARS = {int: "N", float: "X", bool: "true|false", str: "TEXT"}
+
+
+def _metavar(own: dict[str, Any], kinds: tuple[Any, ...]) -> str:
+    if str not in kinds or not (own.get("choices") or own.get("place")):
+        return _METAVARS[kinds[0]]
+    return "NAME" if own.get("choices") else "PATH"
 
 
 def options_given(ctx: typer.Context) -> dict[str, str]:

@@ -224,7 +224,8 @@ def ablate(
     shared = file.settings | o.gather(task, options, settings)
     shared.pop("task", None)
     first = shared.pop("seed", 0)
-    check_shared(shared, "model")
+    if "model" in shared:
+        raise ValueError("`ablate` takes --models A,B,..., not --model")
     from graphdep.tasks import family_of
     from graphdep.training.config import TrainConfig
     from graphdep.training.rows import row_settings

@@ -345,7 +345,9 @@ def test_what_can_be_seen_is_said_before_anything_is_trained():
     [(100, " The runs varied more between seeds than the estimate before training assumed."), (1, "")],
 )
 def test_no_visible_effect_has_its_reason(tested, varied):
-    said = "With these seeds and examples no effect could have been seen, not even the largest (more --seeds, "
+    said = (
+        "With these seeds and examples no effect could have been seen, not even the largest (more --seeds, "
+    )
     assert module._visible(None, 2, tested, ACCURACY) == f"{said}or more test examples).{varied}"
 
 
