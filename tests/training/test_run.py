@@ -636,7 +636,9 @@ def test_resuming_without_a_last_checkpoint_does_not_cost_the_best_one(copied, c
     assert (copied / "previous" / "best.ckpt").read_bytes() == best
     assert (copied / "best.ckpt").read_bytes() != best
     why = " (a finished run keeps it only if its last epoch was the best)" if len(left) > 1 else ""
-    assert f"no last.ckpt to resume from, a new run starts{why}; moved to previous: " in caplog.text
+    assert (
+        f"no last.ckpt to resume from, a new run starts{why}; moved to {copied / 'previous'}: " in caplog.text
+    )
     assert all(name in caplog.text for name in left)
 
 
