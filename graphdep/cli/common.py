@@ -34,7 +34,7 @@ from graphdep.io.files import (
     open_to_read,
 )
 from graphdep.io.formats import recognise, recognised
-from graphdep.io.limits import MAX_WORDS, check_texts, plural
+from graphdep.io.limits import MAX_WORDS, and_unparsed, check_texts, plural
 from graphdep.sentence.tree import PAGE
 
 if TYPE_CHECKING:
@@ -92,9 +92,10 @@ class ErrorGroup(TyperGroup):
             try:
                 return self._invoke(ctx)
             except KeyboardInterrupt:
+                again = " with --resume" if ctx.invoked_subcommand == "train" else ""
                 print(
-                    "graphdep: interrupted; finished work is kept. To continue, run `train` with --resume, "
-                    "`ablate`, `needs-structure` and `demo` again",
+                    "graphdep: interrupted; finished work is kept. To continue, run this command "
+                    f"again{again}",
                     file=sys.stderr,
                 )
                 raise typer.Exit(128 + (received[0] if received else signal.SIGINT)) from None
@@ -124,6 +125,8 @@ def describe(error: BaseException) -> str:
         return text
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT) and error.filename:
         return f"{error.filename}: {error.strerror}: free some space there; finished work is kept"
+    if isinstance(error, FileNotFoundError) and error.filename:
+        return f"no file {error.filename}"
     if isinstance(error, OSError):
         return f"{error.filename}: {error.strerror}" if error.filename and error.strerror else text
     if isinstance(error, MemoryError):
@@ -438,11 +441,11 @@ def own_trees(
     if not sentences:
         raise ValueError(f"{name}: no sentences are left ({intake.note()})")
     parsed = words or given.format == "ptb"
-    parts = [
+    said = (
         f"{plural(len(sentences), 'sentence')}, {'their words parsed' if parsed else 'with their own trees'}"
-    ]
+    )
+    parts = [and_unparsed(said, made.failures if made is not None else 0)]
     parts += [intake.note()] if intake.note() else []
-    parts += [f"{made.failures} with a chain tree"] if made is not None else []
     return OwnTrees(sentences, f"{name}: {'; '.join(parts)}", intake.counts())
 
 

@@ -32,7 +32,7 @@ from graphdep.cli.common import (
 from graphdep.cli.options import EDGES, import_edges
 from graphdep.io.console import plain_console
 from graphdep.io.files import check_replaced, drawing, find_checkpoint
-from graphdep.io.limits import check_between, check_choice, plural
+from graphdep.io.limits import and_unparsed, check_between, check_choice, plural
 
 if TYPE_CHECKING:
     from graphdep.parsing.parser import Parser
@@ -178,8 +178,8 @@ def parse(
     if texts.format != "text":
         did = own.note
     else:
-        failed = f"{plural(made.failures, 'text')} with a chain tree"
-        did = f"{plural(given.count, 'text')}, {plural(sentences.count, 'sentence')}, {failed}"
+        did = f"{plural(given.count, 'text')}, {plural(sentences.count, 'sentence')}"
+        did = and_unparsed(did, made.failures)
     plain_console(stderr=True).print(f"{did}{where}", soft_wrap=True)
 
 

@@ -133,7 +133,7 @@ def _settings_options(marks: tuple[str, ...]) -> list[Any]:
         option = typer.Option(
             *reversed(flags),
             help=own["help"].replace("<", r"\<"),  # Markdown would drop a tag
-            metavar="PATH" if own.get("place") and str in kinds else _METAVARS[kinds[0]],
+            metavar=_metavar(own, kinds),
             rich_help_panel=own.get("panel"),
             hidden=hidden,
             autocompletion=complete.of_setting(name, own.get("choices") or ()),
@@ -167,6 +167,12 @@ def command_line(ctx: typer.Context, without: Collection[str] = ()) -> str:
             for item in value if isinstance(value, (list, tuple)) else [value]:
                 parts += [parameter.opts[0], *([] if item is True else [str(item)])]
     return shlex.join(parts)
+
+
+def _metavar(own: dict[str, Any], kinds: tuple[Any, ...]) -> str:
+    if str not in kinds or not (own.get("choices") or own.get("place")):
+        return _METAVARS[kinds[0]]
+    return "NAME" if own.get("choices") else "PATH"
 
 
 def options_given(ctx: typer.Context) -> dict[str, str]:

@@ -223,7 +223,8 @@ def ablate(
     shared = file.settings | o.gather(task, options, settings)
     shared.pop("task", None)
     first = shared.pop("seed", 0)
-    check_shared(shared, "model")
+    if "model" in shared:
+        raise ValueError("`ablate` takes --models A,B,..., not --model")
     from graphdep.tasks import family_of
     from graphdep.training.config import TrainConfig
     from graphdep.training.rows import row_settings
@@ -250,6 +251,9 @@ def ablate(
     from graphdep.training.ablation import ablate as run
     from graphdep.training.trainer import Processes
 
+    main = Processes(devices, nodes, strategy).first
+    if seeds == 2 and main:
+        plain_console(stderr=True).print("2 seeds: only very large differences can be seen (more --seeds)")
     summary = run(
         task,
         [] if file.rows else names,
@@ -267,7 +271,7 @@ def ablate(
         nodes=nodes,
         strategy=strategy,
     )
-    if not Processes(devices, nodes, strategy).first:
+    if not main:
         return
     paths = report(summary, folder, plain_console(stderr=json), overwrite)
     if json:

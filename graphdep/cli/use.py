@@ -35,7 +35,7 @@ from graphdep.cli.common import (
 from graphdep.cli.options import import_edges
 from graphdep.io.console import plain_console
 from graphdep.io.files import find_checkpoint
-from graphdep.io.limits import MAX_WORDS, plural
+from graphdep.io.limits import MAX_WORDS, and_unparsed, plural
 from graphdep.sentence.exchange import COLUMN_NAMES
 
 if TYPE_CHECKING:
@@ -350,9 +350,10 @@ def embed(
         print_json(result if output is not None else {**result, "vectors": vectors.tolist()})
     where = "" if output is None else f" -> {output}"
     plain_console(stderr=True).print(
-        f"{plural(len(texts), 'text')}, {vectors.shape[1]} numbers each, "
-        f"{plural(encoder.parser_failures, 'text')} with a chain "
-        f"tree{where}",
+        and_unparsed(
+            f"{plural(len(texts), 'text')}, {vectors.shape[1]} numbers each", encoder.parser_failures
+        )
+        + where,
         soft_wrap=True,
     )
 
@@ -517,7 +518,7 @@ def generate(
         print_json(_summary(responder, len(rows), output))
     where = "" if output is None else f" -> {output}"
     plain_console(stderr=True).print(
-        f"{len(rows)} contexts, {responder.parser_failures} turns with a chain tree{where}", soft_wrap=True
+        and_unparsed(plural(len(rows), "context"), responder.parser_failures, "turn") + where, soft_wrap=True
     )
 
 
@@ -659,11 +660,10 @@ def rank(
     if json:
         print_json(summary)
     cut, where = selector.cut_words, "" if output is None else f" -> {output}"
-    failures = selector.parser_failures
+    did = f"{plural(summary['pools'], 'pool')}, {plural(summary['candidates'], 'candidate')}"
     plain_console(stderr=True).print(
-        f"{plural(summary['pools'], 'pool')}, {plural(summary['candidates'], 'candidate')}, "
-        f"{plural(failures, 'text')} with a chain tree; "
-        f"words cut: {cut['context']} of contexts, {cut['candidates']} of candidates{where}",
+        f"{and_unparsed(did, selector.parser_failures)}; words cut: {cut['context']} of contexts, "
+        f"{cut['candidates']} of candidates{where}",
         soft_wrap=True,
     )
 

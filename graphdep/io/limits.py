@@ -392,3 +392,11 @@ def plural(count: int, name: str) -> str:
         ('1 row', '0 rows', '1200 sentences')
     """
     return f"{count} {name}" if count == 1 else f"{count} {name}s"
+
+
+def and_unparsed(said: str, failures: int, name: str = "text", *, parsed: int = 0) -> str:
+    """Appends the numbers of parses and of chain trees to a report, each unless it is 0."""
+    said += f", {parsed} parsed" if parsed else ""
+    if not failures:
+        return said
+    return f"{said}, {plural(failures, name)} could not be parsed (each word below the one before)"

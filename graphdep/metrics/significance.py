@@ -187,7 +187,7 @@ class Comparison:
         score_a: Score of the first system, the mean over its runs.
         score_b: Score of the second one.
         difference: First minus second; for a metric like MSE, a negative difference favours the first.
-        interval: 95% interval of the difference.
+        interval: 95% interval of the difference, cut off at the largest difference that the metric allows.
         smallest_visible: The smallest true difference that comparisons of this size and spread detect in four
             cases of five (power 80%, two-sided 5%), by the noncentral t distribution: :math:`(t_{.975, \nu} +
             t_{.8, \nu}) \cdot \mathrm{SE}`, plus 5% for :math:`\nu = 2`. For three seeds it is a rough
@@ -325,7 +325,7 @@ def compare(
     :math:`C` is counted in both :math:`A` and :math:`V`: in a model :math:`d_{ri} = \mu + s_r + e_i +
     g_{ri}`, the variance of :math:`d` is :math:`\sigma_s^2 / R + \sigma_e^2 / n + \sigma_g^2 / (R n)`, and
     :math:`C` estimates the last part (:math:`\mathrm{Var}^*` includes the factor :math:`n / (n - 1)`). The
-    interval is
+    interval, cut off at ±:obj:`metric.max_difference`, is
 
     .. math::
         d \pm t_{.975, \nu} \cdot \mathrm{SE}, \quad
@@ -426,14 +426,15 @@ def compare(
     low, high = difference - half, difference + half
     if interval == "percentile" and spread:
         low, high = np.quantile(_multi_bootstrap(drawn_a, drawn_b, paired, rng), [0.025, 0.975])
-    visible = visible_effect(error, df)
+    visible, most = visible_effect(error, df), metric.max_difference
+    low, high = np.clip((low, high), -most, most)
     return Comparison(
         metric=metric.name,
         score_a=score_a,
         score_b=score_b,
         difference=difference,
         interval=(float(low), float(high)),
-        smallest_visible=None if visible > metric.max_difference else visible,
+        smallest_visible=None if visible > most else visible,
         p=2 * float(stats.t.sf(abs(difference) / error, df)),
         standard_error=error,
         df=df,

@@ -249,7 +249,7 @@ def evaluate(
         raise ValueError(f"{checkpoint}: its settings have no split {split!r}{advice}")
     task.adapt(config, state.config)
     if splits is None:
-        _check_named(checkpoint, state.config, settings or {})
+        _check_named(checkpoint, state.config, settings or {}, split)
         splits = _splits_of(task, state, config, split)
     check_scheme(os.fspath(checkpoint), state, splits[split].arc_labels, parsed=False)
     scored = score_split(task, splits, split, config)
@@ -279,24 +279,25 @@ def _load(checkpoint: str | os.PathLike[str], edges: str | None) -> tuple[Learni
     return load_task(checkpoint, edges)
 
 
-def _check_named(checkpoint: str | os.PathLike[str], config: TrainConfig, given: Mapping[str, Any]) -> None:
-    """Raises :class:`ValueError` if a checkpoint names places or a parser that the user has not given."""
-    named = {name: value for name, value in config.named().items() if name not in given}
+def _check_named(
+    checkpoint: str | os.PathLike[str], config: TrainConfig, given: Mapping[str, Any], split: str
+) -> None:
+    """Raises :class:`ValueError` if a checkpoint names places or a parser that the user has not given and
+    that scoring the split needs.
+    """
+    unread = {"val", "test"} - {split, *config.task_family.floor_reads}
+    named = {name: value for name, value in config.named().items() if name not in {*given, *unread}}
     if named:
-        was = ", ".join(f"{name}={value!r}" for name, value in named.items())
         again = " ".join(_option(name, value) for name, value in named.items())
         raise ValueError(
-            f"{os.fspath(checkpoint)}: trained with {was}, but files, folders and parsers other than "
-            "'bundled' are not used without asking: if you trust these names, give them as 'settings' "
-            f"({again})"
+            f"{os.fspath(checkpoint)}: also needs {again}: files, folders and parsers named in a checkpoint "
+            "are used only if you name them"
         )
 
 
 def _option(name: str, value: str) -> str:
     """A setting as a command-line option; unprintable values by their ``repr``."""
-    value = value if value.isprintable() else repr(value)
-    own = name in ("root", "parser")
-    return f"--{name} {shlex.quote(value)}" if own else f"--set {shlex.quote(f'{name}={value}')}"
+    return f"--{name.replace('_', '-')} {shlex.quote(value if value.isprintable() else repr(value))}"
 
 
 def _splits_of(task: LearningTask, state: RunState, config: TrainConfig, split: str) -> Splits:

@@ -445,24 +445,23 @@ def _set_aside(folder: Path, files: tuple[str, ...], resume: bool, val_every: in
     if "last.ckpt" in names and RESULT not in names:
         logger.warning(
             "%s: an unfinished run is moved to %s; resume (--resume) would continue it",
-            *(folder, previous.name),
+            *(folder, previous),
         )
     elif resume:
         logger.warning(
             "%s: no last.ckpt to resume from, a new run starts%s; moved to %s: %s",
             folder,
             " (a finished run keeps it only if its last epoch was the best)" if RESULT in names else "",
-            *(previous.name, ", ".join(names)),
+            *(previous, ", ".join(names)),
         )
     elif RESULT in names:
-        size = sum((folder / name).stat().st_size for name in names) / 2**20
         logger.warning(
-            "%s: the finished run is moved to %s (%.0f MB); resume (--resume) would keep a finished run with "
-            "the same settings",
-            *(folder, previous.name, size),
+            "%s: the finished run is moved to %s; resume (--resume) would keep a finished run with the same "
+            "settings",
+            *(folder, previous),
         )
     elif not _is_run(folder):
-        logger.warning("%s: moved to %s: %s", folder, previous.name, ", ".join(names))
+        logger.warning("%s: moved to %s: %s", folder, previous, ", ".join(names))
     for name in names:
         os.replace(folder / name, previous / name)
 

@@ -148,15 +148,32 @@ def plan_runs(
 
 
 def _power(seeds: int, tested: int, metric: Metric) -> str:
-    """The smallest visible effect, estimated before training for scores that are shares of test examples, a
-    tenth of which exactly one of two models gets right.
-    """
+    """What can be seen with so many seeds and test examples."""
     said = f"{seeds} seeds, {tested:,} test examples"
     if not metric.maximize:  # errors and perplexities are not shares
         return said
-    effect = visible_effect(math.sqrt(_DISAGREE / tested), 2 * (seeds - 1))
+    effect = _estimate(seeds, tested)
     below = f" below about {effect:.2g}" if effect < metric.max_difference else ""
     return f"{said}: a gain{below} can hardly be seen"
+
+
+def _estimate(seeds: int, tested: int) -> float:
+    """The smallest visible effect, estimated before training for scores that are shares of test examples, a
+    tenth of which exactly one of two models gets right.
+    """
+    return visible_effect(math.sqrt(_DISAGREE / tested), 2 * (seeds - 1))
+
+
+def _visible(effect: float | None, seeds: int, tested: int, metric: Metric) -> str:
+    """The smallest effect that could have been seen, in a sentence."""
+    more = "(more --seeds, or more test examples)."
+    if effect is not None:
+        return f"The smallest effect that could have been seen: {effect:.3g} {more}"
+    varied = " The runs varied more between seeds than the estimate before training assumed."
+    return (
+        "With these seeds and examples no effect could have been seen, not even the largest "
+        f"{more}{varied if _estimate(seeds, tested) < metric.max_difference else ''}"
+    )
 
 
 def _val_every(epochs: int) -> int:
@@ -313,8 +330,7 @@ def needs_structure(
         "task": task,
         "sentences": [
             *_sentences(by_name, rows, compared, trees),
-            f"{of_examples} The smallest effect that could have been seen: "
-            f"{'none' if effect is None else format(effect, '.3g')} (more --seeds, or more test examples).",
+            f"{of_examples} {_visible(effect, seeds, summary['data']['examples']['test'], metric)}",
             _worth(found, bound, doubts, part=part, more=more, **told),
         ],
         "rows": [_row(row, f"test_{metric.name}") for row in summary["rows"]],

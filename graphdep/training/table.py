@@ -36,7 +36,7 @@ from graphdep.visualization.plots import plot_ablation
 Cells = list[list[str]]
 DIFFERENCE, VISIBLE, VERDICT = "difference [95%]", "smallest visible", "verdict"
 SMALLEST_VISIBLE = (
-    "smallest visible: the smallest true difference that 4 of 5 such comparisons would find; none: not even "
+    "smallest visible: the smallest true difference that 4 of 5 such comparisons would find; –: not even "
     "the largest possible one"
 )
 VERDICTS = (
@@ -396,7 +396,7 @@ def _difference(against: dict[str, Any], digits: int = 4) -> str:
 def visible_text(compared: dict[str, Any]) -> str:
     """The smallest visible effect of a comparison."""
     effect = compared.get("smallest_visible", "")
-    return "none" if effect is None else effect and f"{effect:.4f}"
+    return "–" if effect is None else effect and f"{effect:.4f}"
 
 
 _AGAINST: dict[str, Callable[[dict[str, Any]], str]] = {

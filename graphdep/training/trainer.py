@@ -159,8 +159,11 @@ def why_early(checkpoint: RunCheckpoint) -> str:
         return ""
     waited = checkpoint.epochs - checkpoint.best_epoch
     for_long = f"{waited} epochs" if waited > 1 else "1 epoch"
+    free = waited - checkpoint.waited
+    uncounted = f" ({free} at no skill not counted)" if free else ""
     return (
-        f"stopped early: no better val_{checkpoint.metric.name} for {for_long} (--set patience=none goes on)"
+        f"stopped early: no better val_{checkpoint.metric.name} for {for_long}{uncounted} (--set "
+        "patience=none goes on)"
     )
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from graphdep import transforms as T
-from graphdep.io.limits import check_choice, no_choice
+from graphdep.io.limits import check_choice, did_you_mean, no_choice
 
 if TYPE_CHECKING:
     from torch_geometric.transforms import BaseTransform
@@ -406,10 +406,13 @@ def check_edges(setting: str, name: str | None) -> None:
     """Raises :class:`ValueError`, with the name of the setting, if there are no edges of a name."""
     if name is None or is_known(name) or name in edge_names():
         return
-    raise ValueError(
-        f"{no_choice(setting, name, [*edge_names(), 'none'])}; your own are known by "
-        "graphdep.transforms.register_edges or --edges PACKAGE.MODULE:NAME"
-    )
+    raise ValueError(_unknown(setting, name, [*edge_names(), "none"]))
+
+
+def _unknown(what: str, name: str, known: Sequence[str]) -> str:
+    """The message for unknown edges; if no known name is near, with the way to one's own."""
+    own = "; your own are known by graphdep.transforms.register_edges or --edges PACKAGE.MODULE:NAME"
+    return no_choice(what, name, known) + ("" if ":" not in name and did_you_mean(name, known) else own)
 
 
 def is_own(name: str) -> bool:
@@ -504,10 +507,7 @@ def _find(name: str) -> Factory:
     if name not in _own:
         entries = entry_points(group=GROUP, name=name)
         if not entries:
-            raise ValueError(
-                f"{no_choice('preset', name, edge_names())}; your own are known after "
-                "register_edges, or by --edges PACKAGE.MODULE:NAME"
-            )
+            raise ValueError(_unknown("preset", name, edge_names()))
         _own[name] = _load([*entries])
     return _own[name]
 

@@ -84,6 +84,7 @@ def test_table_csv_plot_and_json(run, tiny, tmp_path, published_data):
     assert [float(compared[0][name]) for name in ("low", "high")] == against["interval"]
     assert (tmp_path / "out" / "plot.png").read_bytes()[:4] == b"\x89PNG"
     assert "transformer" in done.stderr
+    assert "2 seeds: only very large differences can be seen (more --seeds)\n" in done.stderr
 
 
 def test_rows_are_compared_with_a_reference(run, tiny, tmp_path):
@@ -212,7 +213,7 @@ def test_a_table_of_failed_runs_and_repeated_options(run, tiny, monkeypatch):
         (["--models", "dt,dt"], "'models' must name at least one, each once (got ['dt', 'dt'])"),
         (["--models", ","], "'models' must name at least one"),
         (["--task", "cats"], "'task' must be one of"),
-        (["--set", "model=dt"], "'model' cannot be set for all runs"),
+        (["--model", "dt"], "`ablate` takes --models A,B,..., not --model"),
         (["--seeds", 10**9], "'seeds' must be at most 1000 (got 1000000000)"),
         (["--seed", 10**20], "'seed' must be at most 4294967295"),
         (["--set", f"num_workers={10**9}"], "'num_workers' must be at most"),

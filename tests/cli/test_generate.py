@@ -69,7 +69,7 @@ def test_every_line_keeps_its_keys_and_gets_a_response(run, model, checkpoint, d
     done = run("generate", *model, "--input", contexts, "--output", "new/responses.jsonl")
     assert done.exit_code == 0, done.stderr
     assert done.stdout == ""
-    assert "3 contexts, 0 turns with a chain tree -> new/responses.jsonl" in done.stderr
+    assert "3 contexts -> new/responses.jsonl" in done.stderr
     written = (tmp_path / "new" / "responses.jsonl").read_text(encoding="utf-8")
     assert "Dän 😀" in written
     expected = Responder(checkpoint, parser=dialogues["parser"]).respond(CONTEXTS)
@@ -157,7 +157,7 @@ def test_an_invalid_line_is_named_and_nothing_is_written(run, model, tmp_path, b
         (["--output", "o.jsonl"], "--output needs --input; without it, a chat starts"),
         (["--num-return", "2"], "--num-return needs --input"),
         (["--input", "in.jsonl", "--json"], "--json needs --output"),
-        (["--input", "missing.jsonl"], "missing.jsonl: No such file"),
+        (["--input", "missing.jsonl"], "no file missing.jsonl"),
         (["--input", "in.jsonl", "--output", "/dev/null"], "'/dev/null' is not a regular file"),
         (["--input", "in.jsonl", "--strategy", "best"], "'strategy' must be one of greedy, beam, sample"),
         (["--input", "in.jsonl", "--temperature", "0"], "'temperature' must be at least 1e-06"),

@@ -78,7 +78,7 @@ def test_from_sheets_to_the_table(run, sheets):
         (["a.jsonl"], "'--system' must be NAME=FILE (got 'a.jsonl')"),
         (["=a.jsonl"], "'--system' must be NAME=FILE (got '=a.jsonl')"),
         (["A=a.jsonl", "A=b.jsonl"], "'--system' has 'A' twice"),
-        (["A=missing.jsonl"], "missing.jsonl: No such file or directory"),
+        (["A=missing.jsonl"], "no file missing.jsonl"),
     ],
 )
 def test_invalid_systems(run, systems, message):

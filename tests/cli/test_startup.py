@@ -136,12 +136,12 @@ def test_errors_without_pytorch(tmp_path):
         "no column 'body'; the columns": [
             *("predict", "--checkpoint", "a.txt", "--input", "a.csv", "--text-columns", "body")
         ],
-        "'setting' must be one of": ["train", "--set", "nosuch=1"],
+        "no setting 'nosuch'; choose one of": ["train", "--set", "nosuch=1"],
         "'heads' takes a whole number": ["train", "--set", "heads=four"],
         "'model' must be one of": ["ablate", "--task", "ubuntu", "--models", "bert,nosuch"],
         "'edges' must be one of": ["train", "--task", "up", "--edges", "nosuch"],
         "unknown parser 'nosuch'": ["train", "--parser", "nosuch"],
-        "no.conllu: No such file": ["train", "--parser", "conllu:no.conllu"],
+        "no file no.conllu": ["train", "--parser", "conllu:no.conllu"],
         "no column 'body'; the columns are text, label": ["train", "--task", "csv", *own],
         "no file no.csv, which is 'test'": ["train", "--task", "csv", *own, "--test", "no.csv"],
         "'train' must end in .csv": ["train", "--task", "spans", "--train", "a.txt"],
@@ -154,7 +154,7 @@ def test_errors_without_pytorch(tmp_path):
         ],
         "'train' is a setting of --task csv": ["train", "--task", "sick-e", "--train", "a.csv"],
         "no checkpoint at no.ckpt": ["evaluate", "--checkpoint", "no.ckpt"],
-        "no.csv: No such file": ["predict", "--checkpoint", "a.csv", "--input", "no.csv"],
+        "no file no.csv": ["predict", "--checkpoint", "a.csv", "--input", "no.csv"],
         "no checkpoint at none.ckpt": ["submit", "--checkpoint", "none.ckpt", "--output", "out"],
     }
     found = ask(tmp_path, *(({}, arguments) for arguments in refused.values()))

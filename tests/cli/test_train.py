@@ -94,7 +94,8 @@ def test_own_texts(run, tmp_path):
     (tmp_path / "texts.csv").write_text("body,label\n" + rows)
     columns = ["--text-columns", "body", "--label-column", "label"]
     own = ["--task", "csv", "--train", "texts.csv", *columns, "--parser", "chain", "--max-epochs", "1"]
-    done = run("train", *own, "--set", "hidden_channels=12", "--set", "ff_channels=8", "--json")
+    sizes = ["--set", "hidden_channels=12", "--set", "ff_channels=8"]
+    done = run("train", *own, *sizes, "--val", "texts.csv", "--json")
     assert done.exit_code == 0, done.stderr
     result = json.loads(done.stdout)
     assert set(result["metrics"]) == {"val_loss", "val_accuracy", "val_macro_f1"}
@@ -102,8 +103,9 @@ def test_own_texts(run, tmp_path):
     evaluation = ["evaluate", "--checkpoint", result["checkpoint"], "--set", "test=texts.csv", "--json"]
     done = run(*evaluation)
     assert done.exit_code == 2
-    again = ["--parser", "chain", "--set", "train=texts.csv"]
-    assert done.stderr.endswith(f"give them as 'settings' ({' '.join(again)})\n")
+    again = ["--parser", "chain", "--train", "texts.csv"]  # and not --val, which is not read
+    used = "files, folders and parsers named in a checkpoint are used only if you name them"
+    assert done.stderr.endswith(f": also needs {' '.join(again)}: {used}\n")
     assert "test_accuracy" in json.loads(run(*evaluation, *again).stdout)["metrics"]
     assert "needs 'label_column' (--label-column)" in run("train", *own[:6], "--parser", "chain").stderr
 
@@ -162,7 +164,7 @@ def test_run_yaml_repeats_a_run(run, tiny, tmp_path):
     assert "has the settings of model 'dt', not of 'transformer'" in done.stderr
     done = run("train", "--config", file, "--task", "sick-r")
     assert "has the settings of task 'sick-e'" in done.stderr
-    assert "no.yaml: No such file" in run("train", "--config", "no.yaml").stderr
+    assert "no file no.yaml" in run("train", "--config", "no.yaml").stderr
 
 
 def test_names_in_a_file_import_nothing(run, tmp_path):

@@ -282,6 +282,8 @@ DAMAGED = {
     named("x.csv", csv_rows): {
         "text,label\n": "1: no row below the header",
         "text,y\na,b\n": "1: no column 'label'; the columns are text, y",
+        "text;label\na;b\n": "1: no column 'text'; the columns are text;label (one column: is the separator "
+        "';'? save with commas, or as .tsv)",
         f"{','.join(f'c{i}' for i in range(12))}\n": "1: no column 'text'; the columns are c0, c1, c2, c3, "
         "c4, c5, c6, c7, c8, c9 and 2 more",
         "\ufeff\ufefftext,label\na,b\n": "1: no column 'text'; the columns are '\\ufefftext', label",

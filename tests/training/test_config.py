@@ -84,7 +84,7 @@ def test_parse_settings_refuses_a_key_twice():
     [
         ({"heads": 7}, "'heads' .7. must divide 'hidden_channels' .300."),
         ({"lr": 1e300}, "'lr' must be at most 3e.38 .got 1e.300"),
-        ({"edges": "drat"}, "no edges 'drat' .did you mean 'dra'..;"),
+        ({"edges": "drat"}, "no edges 'drat' .did you mean 'dra'..$"),
         ({"gate": "none"}, "'gate' must be one of .*got 'none'"),
         ({"encoder": "gru"}, "'encoder' must be one of transformer, lisa, gate, g2g, .*got 'gru'"),
         ({"encoder": "lstm"}, "'edges' must be given for encoder='transformer'.*edges='dt', encoder='lstm'"),

@@ -31,7 +31,7 @@ from graphdep.training.checkpoint import RunCheckpoint
 from graphdep.training.config import RUN_FILE, RUN_HEAD, read_run
 from graphdep.training.evaluation import PREDICTIONS, read_predictions
 from graphdep.training.run import folder_lock
-from graphdep.training.trainer import METRICS, STEPS, MetricsFile, read_metrics, write_metrics
+from graphdep.training.trainer import METRICS, STEPS, MetricsFile, read_metrics, why_early, write_metrics
 from tests.kit.runs import evaluate_own
 from tests.kit.tiny_corpora import write_tiny_glue
 
@@ -301,6 +301,13 @@ def test_patience_counts_epochs_that_are_no_better_and_learn_nothing(epochs, flo
             ends = number + 1
             break
     assert epochs_of(scores, losses, floor, patience, val_every) == ends
+
+
+def test_epochs_that_did_not_count_are_told_of():
+    state = SimpleNamespace(config=SimpleNamespace(max_epochs=9))
+    keeper = RunCheckpoint(Path("nothing is written"), state, WORD_F1, patience=2)
+    keeper.best_epoch, keeper.epochs, keeper.waited = 1, 4, 2
+    assert "val_f1 for 3 epochs (1 at no skill not counted) (--set" in why_early(keeper)
 
 
 @pytest.fixture
@@ -629,7 +636,9 @@ def test_resuming_without_a_last_checkpoint_does_not_cost_the_best_one(copied, c
     assert (copied / "previous" / "best.ckpt").read_bytes() == best
     assert (copied / "best.ckpt").read_bytes() != best
     why = " (a finished run keeps it only if its last epoch was the best)" if len(left) > 1 else ""
-    assert f"no last.ckpt to resume from, a new run starts{why}; moved to previous: " in caplog.text
+    assert (
+        f"no last.ckpt to resume from, a new run starts{why}; moved to {copied / 'previous'}: " in caplog.text
+    )
     assert all(name in caplog.text for name in left)
 
 
@@ -657,7 +666,7 @@ def test_a_last_checkpoint_without_its_epoch_is_refused(copied, config):
 
 def test_a_finished_run_and_values_of_many_epochs_are_set_aside_and_told_of(copied, short, caplog, tmp_path):
     train(short, copied)
-    assert "the finished run is moved to previous (" in caplog.text
+    assert f"the finished run is moved to {copied / 'previous'}; resume" in caplog.text
     assert (copied / "previous" / "result.json").exists()
     (tmp_path / "metrics.csv").write_text("epoch,step\n1,3\n2,6\n")
     train(short, tmp_path)

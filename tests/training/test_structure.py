@@ -340,6 +340,17 @@ def test_what_can_be_seen_is_said_before_anything_is_trained():
     assert module._power(3, 100, MSE) == "3 seeds, 100 test examples"
 
 
+@pytest.mark.parametrize(
+    ("tested", "varied"),
+    [(100, " The runs varied more between seeds than the estimate before training assumed."), (1, "")],
+)
+def test_no_visible_effect_has_its_reason(tested, varied):
+    said = (
+        "With these seeds and examples no effect could have been seen, not even the largest (more --seeds, "
+    )
+    assert module._visible(None, 2, tested, ACCURACY) == f"{said}or more test examples).{varied}"
+
+
 def test_as_many_examples_as_there_is_time_for():
     rows, costs = StructureRows("a", "b", "c", "d"), [_Cost(0.01, 2.0, 1.0), _Cost(0.02, 3.0, 1.5)]
     # 2 rows without trees and 3 with them, 3 seeds, 5 epochs, 2 validations.

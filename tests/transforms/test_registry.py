@@ -104,7 +104,7 @@ def test_an_unknown_name_lists_all():
         ValueError, match="'preset' must be one of transformer, .*ahead.*got 'cats'.*register_edges"
     ):
         resolve("cats")
-    with pytest.raises(ValueError, match=r"no preset 'AHED' \(did you mean 'ahead'\?\); your own"):
+    with pytest.raises(ValueError, match=r"no preset 'AHED' \(did you mean 'ahead'\?\)$"):
         resolve("AHED")
     with pytest.raises(ValueError, match="no preset 'ahed'"):
         preset_options("ahed")

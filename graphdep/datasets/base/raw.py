@@ -211,7 +211,9 @@ def check_there(path: Path, line: int, there: Iterable[str], columns: Sequence[s
     names = list(there)
     for column in columns:
         if column not in names:
-            raise row_error(path, line, f"no column {column!r}; the columns are {_shown(names)}")
+            other = next((mark for mark in ";\t" if len(names) == 1 and mark in names[0]), None)
+            hint = f" (one column: is the separator {other!r}? save with commas, or as .tsv)" if other else ""
+            raise row_error(path, line, f"no column {column!r}; the columns are {_shown(names)}{hint}")
 
 
 def _shown(names: Sequence[str]) -> str:

@@ -29,7 +29,7 @@ from graphdep.datasets.labels.bio import OUTSIDE, recoded
 from graphdep.datasets.labels.own import KEYS, read_own_sentences, row_mark, sentence_places, with_labels
 from graphdep.datasets.labels.words import UPOS, Column, LabelledWords, marked_word
 from graphdep.io.files import placed
-from graphdep.io.limits import MAX_WORDS, listed, plural, shown
+from graphdep.io.limits import MAX_WORDS, and_unparsed, listed, plural, shown
 from graphdep.io.trees import read_conllu
 from graphdep.parsing.inputs import ADVICE, entries, has_own_tree, read_inputs
 from graphdep.parsing.parser import Input, Parser, WordLimit
@@ -117,8 +117,9 @@ def predict_conllu(task: Any, request: FileRequest) -> FilePrediction:
         {"sentences": len(sentences), "words": words, **counts},
         [
             *([f"{plural(cut, 'word')} without a label, beyond the encoder's max_length"] if cut else []),
-            f"{column.key} of {plural(words, 'word')} in {plural(len(sentences), 'sentence')}, {failures} of "
-            "them with a chain tree",
+            and_unparsed(
+                f"{column.key} of {plural(words, 'word')} in {plural(len(sentences), 'sentence')}", failures
+            ),
         ],
     )
 
@@ -171,8 +172,11 @@ def predict_columns(task: Any, request: FileRequest) -> FilePrediction:
         [
             *found.notes,
             *([f"{plural(cut, 'word')} without a label, beyond the encoder's max_length"] if cut else []),
-            f"labels of {plural(words, 'word')} in {plural(len(examples), 'example')}, {parsed} of them "
-            f"parsed, {failures} with a chain tree",
+            and_unparsed(
+                f"labels of {plural(words, 'word')} in {plural(len(examples), 'example')}",
+                failures,
+                parsed=parsed,
+            ),
         ],
         model._ready().taken,
     )
@@ -244,8 +248,11 @@ def predict_json_lines(task: Any, request: FileRequest) -> FilePrediction:
         [
             *([f"labels of {plural(replaced, 'row')} were replaced"] if replaced else []),
             *([f"{plural(cut, 'word')} without a label, beyond max_words or max_length"] if cut else []),
-            f"labels of {plural(words, 'word')} in {plural(len(rows), 'sentence')}, {parsed} of them parsed, "
-            f"{failures} with a chain tree",
+            and_unparsed(
+                f"labels of {plural(words, 'word')} in {plural(len(rows), 'sentence')}",
+                failures,
+                parsed=parsed,
+            ),
         ],
         model._ready().taken,
     )

@@ -22,7 +22,16 @@ from torch_geometric.transforms import BaseTransform
 from graphdep.data.encoded import trees_data
 from graphdep.datasets.base.rows import as_value, check_suffix, column_names, read_text_rows, rows_of_lines
 from graphdep.datasets.csv_texts import read_cells
-from graphdep.io.limits import MAX_WORDS, check_name, check_text, listed, plain, plural, shown
+from graphdep.io.limits import (
+    MAX_WORDS,
+    and_unparsed,
+    check_name,
+    check_text,
+    listed,
+    plain,
+    plural,
+    shown,
+)
 from graphdep.nn.models.transformer import TextEncoder
 from graphdep.parsing.enhanced import check_arcs, check_engine
 from graphdep.parsing.inputs import ADVICE, has_own_tree, read_examples
@@ -112,7 +121,7 @@ def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
         predicted = [PredictedRow(labels[number], row) for number, row in zip(best, named)]
     names = None if labels is None else [str(label) for label in labels]
     text, replaced = write_rows(request.kind, [row.values for row in rows], predicted, names)
-    own = int(model.own_trees.sum())
+    own, cut = int(model.own_trees.sum()), plural(model._cut_examples, "row")
     notes = [f"columns of the input were replaced: {', '.join(replaced)}"]
     return FilePrediction(
         text,
@@ -127,8 +136,8 @@ def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
         [
             *(notes if replaced else []),
             *([f"own trees: {plural(own, 'text')}"] if own else []),
-            f"{plural(len(rows), 'row')}, {plural(model.parser_failures, 'text')} with a chain tree, "
-            f"{plural(model.cut_words, 'word')} cut in {plural(model._cut_examples, 'row')}",
+            and_unparsed(plural(len(rows), "row"), model.parser_failures)
+            + (f", {plural(model.cut_words, 'word')} cut in {cut}" if model.cut_words else ""),
         ],
         model._ready().taken,
     )

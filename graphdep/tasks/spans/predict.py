@@ -22,7 +22,7 @@ from graphdep.datasets.spans.formats import Read, read_rows
 from graphdep.datasets.spans.rows import SpanExample, read_tags, span_rows
 from graphdep.datasets.spans.texts import first_words, parse_examples
 from graphdep.io.files import placed
-from graphdep.io.limits import MAX_WORDS, check_name, check_text, listed, plural
+from graphdep.io.limits import MAX_WORDS, and_unparsed, check_name, check_text, listed, plural
 from graphdep.parsing.inputs import ADVICE, entries, has_own_tree, read_inputs
 from graphdep.parsing.parser import Input, Parser, WordLimit
 from graphdep.sentence.intake import Intake, needs_tree
@@ -152,7 +152,7 @@ def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
             *(notes if replaced else []),
             *(unread if lost else []),
             *words,
-            f"{plural(len(rows), 'row')}, {parsed} of them parsed, {failures} with a chain tree",
+            and_unparsed(plural(len(rows), "row"), failures, parsed=parsed),
         ],
         model._ready().taken,
     )
