@@ -86,6 +86,7 @@ def setting(
     free: bool | None = None,
     late: bool | None = None,
     place: bool | None = None,
+    verbatim: bool | None = None,
 ) -> Any:
     """Declares a field of a :class:`Settings`.
 
@@ -105,6 +106,7 @@ def setting(
         free: The weights do not depend on it.
         late: It is used only after training, and so is free.
         place: It says where a run is computed or where files are, and does not affect the result.
+        verbatim: ``none`` is a value, such as a label, and only an empty text is :obj:`None`.
     """
     own = {
         "choices": None if choices is None else tuple(choices),
@@ -118,6 +120,7 @@ def setting(
         "free": free,
         "late": late,
         "place": place,
+        "verbatim": verbatim,
     }
     marks: Any = {name: value for name, value in own.items() if value is not None}
     return Field(default, description=help, json_schema_extra=marks)
@@ -218,7 +221,8 @@ class Settings(BaseModel):
         allowed = get_args(annotation) or (annotation,)
         text = isinstance(value, str)
         value = value.strip() if text else value
-        if text and type(None) in allowed and value.lower() in ("none", "null", ""):
+        nothing = ("",) if cls.marks[name].get("verbatim") else ("none", "null", "")
+        if text and type(None) in allowed and value.lower() in nothing:
             return None
         try:
             return TypeAdapter(annotation).validate_python(value, strict=not text or str in allowed)

@@ -44,6 +44,4 @@ def refuse_keys(data: Data, transform: object, keys: Iterable[str]) -> None:
     stale = [key for key in keys if key in data]
     if stale:
         name, stale_keys = type(transform).__name__, ", ".join(map(repr, stale))
-        raise ValueError(
-            f"{name} must come before the transform that makes {stale_keys}, else it is stale"
-        )
+        raise ValueError(f"{name} must come before the transform that makes {stale_keys}, else it is stale")

@@ -197,7 +197,7 @@ def test_needs_structure_finds_that_trees_help(run, tmp_path):
                 file.write(json.dumps(row) + "\n")
     files = [part for name in ("train", "val", "test") for part in (f"--{name}", tmp_path / f"{name}.jsonl")]
     sizes = {"hidden_channels": 16, "ff_channels": 16, "num_layers": 1, "heads": 2, "min_freq": 1}
-    others = {"dropout": 0.0, "patience": "none", "relation_dim": 4, "accelerator": "cpu", "outside": "none"}
+    others = {"dropout": 0.0, "patience": "none", "relation_dim": 4, "accelerator": "cpu", "outside": ""}
     settings = [part for name, value in {**sizes, **others}.items() for part in ("--set", f"{name}={value}")]
     result = run(
         *(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from graphdep.datasets.selection.objectives import FORMS
@@ -23,6 +25,7 @@ from graphdep.tasks.sentences.settings import CONSTITUENT_ENCODERS, PAPER, TREE_
 from graphdep.tasks.spans import settings as spans
 from graphdep.training import TrainConfig, parse_settings
 from graphdep.training.encoder_config import WORD_MODELS
+from graphdep.training.task import config_of
 from graphdep.vocab.relations import GRAPH_MIN_FREQ
 
 SCORES = ["accuracy", "f1", "macro_f1", "exact"]
@@ -511,3 +514,9 @@ def test_figures_as_the_papers_print_them(task, model, figures):
         found |= paper.figures(model)
     assert {score: found.get(score) for score in figures} == figures
     assert figures or not found
+
+
+@pytest.mark.parametrize("task", ["labels", "spans"])
+def test_a_negative_label_may_be_called_none(task):
+    read = partial(config_of(task).read, "outside")
+    assert [read(text) for text in ("none", "Null", "")] == ["none", "Null", None]

@@ -580,7 +580,9 @@ class OwnLabelConfig(ParsedLabelConfig, OwnFilesConfig, kind="own-labels"):
         choices=SCHEMES,
         defines=True,
     )
-    outside: str | None = setting(OUTSIDE, "Negative label, which F1 leaves out.", defines=True)
+    outside: str | None = setting(
+        OUTSIDE, "Negative label, which F1 leaves out; empty for none.", defines=True, verbatim=True
+    )
     max_words: int = setting(
         MAX_WORDS, "Longest sentence in words; longer ones are an error, or cut with truncate.", free=True
     )

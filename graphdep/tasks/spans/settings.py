@@ -255,7 +255,9 @@ class OwnSpanConfig(SpanConfig, OwnTableConfig, kind="own-spans"):
     """
 
     task: str = "spans"
-    outside: str | None = setting(None, "Negative label, which F1 leaves out.", defines=True)
+    outside: str | None = setting(
+        None, "Negative label, which F1 leaves out; empty for none.", defines=True, verbatim=True
+    )
     span_end: str = setting(
         "auto",
         "TACRED's layout: ends of spans are their last words (last) or the words after them (behind); auto "
