@@ -135,7 +135,7 @@ def _families() -> list[str]:
 
 
 # Text that stays text: journals refuse PDFs with fonts of type 3.
-_FONT_TYPES = {"svg.fonttype": "none", "pdf.fonttype": 42}
+_FONT_TYPES: Any = {"svg.fonttype": "none", "pdf.fonttype": 42}
 T = TypeVar("T")
 Layer = tuple[nn.Module, tuple[Tensor, Tensor]]
 ATTENTION = (AttentionConv, ConstituentConv, PretrainedEncoder)
