@@ -409,7 +409,7 @@ def test_own_edges_and_their_labels():
     assert tree == {(1, 2), (2, 1), (1, 3), (3, 1)}
 
 
-@pytest.mark.parametrize("change", [ToUndirected(), AddSelfLoops(), Data.sort], ids=str)
+@pytest.mark.parametrize("change", [ToUndirected(), AddSelfLoops(), Data.sort], ids=["both", "loops", "sort"])
 @pytest.mark.parametrize("direction", ["governor", "dependent"])
 @pytest.mark.parametrize("words", [1, 2, 4])
 def test_transforms_of_pyg_leave_the_arcs(change, direction, words):
