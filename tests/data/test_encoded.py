@@ -711,7 +711,7 @@ def test_trees_data_errors(tokens):
             trees_data([TREE], RELATIONS, tokens=tokens, **{name: value})
     with pytest.raises(ValueError, match=r"'max_length' must be at least 3 \(got 2\)"):
         trees_data([TREE], RELATIONS, tokens=tokens, max_length=2)
-    with pytest.raises(ValueError, match=r"no copies 'none' \(did you mean 'node'\?\)"):
+    with pytest.raises(ValueError, match=r"'copies' must be one of word, node"):
         trees_data([TREE], RELATIONS, tokens=tokens, copies="none")
     with pytest.raises(ValueError, match="'sentences' is empty"):
         trees_data([], RELATIONS)

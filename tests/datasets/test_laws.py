@@ -221,7 +221,7 @@ OVERLAP = [({"overlap": "report"}, "'overlap' must be one of keep, drop (got 're
            ({"overlap": "drop"}, "overlap='drop' is for val and test")]  # fmt: skip
 WRONG = {
     SICK: [
-        ({"split": "trial"}, "no split 'trial' (did you mean 'train'?)"),
+        ({"split": "trial"}, "'split' must be one of train, val, test (got 'trial')"),
         ({"task": "similarity"}, "'task' must be one of relatedness, entailment (got 'similarity')"),
         ({"limit": 0}, "'limit' must be at least 1 (got 0)"),
         ({"arcs": "deep"}, "'arcs' must be one of basic, enhanced"),
@@ -256,7 +256,7 @@ WRONG = {
         ({"negatives": 0}, "'negatives' must be at least 1 (got 0)"),
     ],
     Agreement: [
-        ({"name": "tenses"}, "no name 'tenses' (did you mean 'tense'?)"),
+        ({"name": "tenses"}, "'name' must be one of tense, question (got 'tenses')"),
         ({"verbs": "first"}, "'verbs' must be one of all, main (got 'first')"),
         ({"train_from": "dev"}, "'train_from' must be one of train, test (got 'dev')"),
         ({"name": "question", "verbs": "main"}, "'verbs' must be 'all' where 'name' is 'question'"),

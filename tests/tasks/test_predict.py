@@ -158,7 +158,7 @@ def test_files_that_cannot_be_labelled(run, predict, trained, tmp_path):
         "'mark' is for models that were trained with marks (got '0')" in run("predict", *tags, marked).stderr
     )
     done = run("predict", *tags, write_span_rows(tmp_path / "plain.jsonl", [{"words": ["a"]}]))
-    assert "1 of them parsed" in done.stderr
+    assert "1 parsed" in done.stderr
     assert "'text_columns' is for files of texts" in predict("labels", marked, "--text-columns", "a").stderr
     assert "good.conllu:1: a text has <e1>...</e1>" in predict("spans", "good.conllu").stderr
     assert "new.csv:2: the tag <e1> is not closed by </e1>" in predict("spans", "new.csv").stderr

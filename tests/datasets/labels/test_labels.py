@@ -220,7 +220,7 @@ def test_files_that_cannot_be_read(load, tmp_path):
 
 def test_wrong_options(load):
     for options, message in [
-        ({"scheme": "iob"}, r"no scheme 'iob' \(did you mean 'bio'\?\)"),
+        ({"scheme": "iob"}, r"'scheme' must be one of words, bio"),
         ({"scheme": "bio", "outside": "X"}, r"'outside' must be 'O' where 'scheme' is 'bio' \(got 'X'\)"),
         ({"val": None, "val_fraction": 1.0}, r"'val_fraction' must be between 0 and 1"),
         ({"val": None, "seed": None}, r"'seed' must be a whole number \(got None\)"),
