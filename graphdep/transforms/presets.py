@@ -412,7 +412,7 @@ def check_edges(setting: str, name: str | None) -> None:
 def _unknown(what: str, name: str, known: Sequence[str]) -> str:
     """The message for unknown edges; if no known name is near, with the way to one's own."""
     own = "; your own are known by graphdep.transforms.register_edges or --edges PACKAGE.MODULE:NAME"
-    return no_choice(what, name, known) + ("" if ":" not in name and did_you_mean(name, known) else own)
+    return no_choice(what, name, known) + ("" if ":" not in str(name) and did_you_mean(name, known) else own)
 
 
 def is_own(name: str) -> bool:
