@@ -130,7 +130,12 @@ REFUSED = {
         "a.txt: no sentences are left",
     ),
     "no such policy": ("a.txt", CONLLU, ["--bad-trees", "drop"], "'bad_trees' must be one of error, attach"),
-    "no such scheme": ("a.txt", CONLLU, ["--tree-scheme", "ud3"], "'scheme' must be one of auto, as-is, clear, ud1"),
+    "no such scheme": (
+        "a.txt",
+        CONLLU,
+        ["--tree-scheme", "ud3"],
+        "'scheme' must be one of auto, as-is, clear",
+    ),
     "columns": ("a.txt", "1\ta\t_\t_\t_\t_\t_\n", [], "a.txt:1: a treebank of 7 columns, .*own-parse.md"),
     "CoNLL-2003": ("a.conll", "She PRP O\n", [], "a.conll:1: no tree in any known format.*own-parse.md"),
     "four columns": ("a.txt", "1\ta\t0\troot\n2\tb\t1\tdep\n", [], "a.txt:1: a treebank of 4 columns"),
