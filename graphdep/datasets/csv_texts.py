@@ -13,7 +13,7 @@ import torch
 
 from graphdep.datasets.base.drawn import DrawnVal
 from graphdep.datasets.base.parsed import Example, ParsedDataset, ParsedOptions, TextDataset
-from graphdep.datasets.base.raw import OwnFiles, row_error
+from graphdep.datasets.base.raw import OwnFiles, logger, row_error
 from graphdep.datasets.base.rows import (
     DEPREL_NAMES,
     HEAD_NAMES,
@@ -169,6 +169,10 @@ class CSVTexts(OwnFiles, TextDataset):
         number = {label: torch.tensor([number]) for number, label in enumerate(self.labels)}
         targets = [self._target(row, number) for row in rows][:limit]
         cells = [(row, column) for row in rows[: len(targets)] for column in self.text_columns]
+        marked = [row for row, column in cells if "</e1>" in str(row.values[column])]
+        if split == "train" and 2 * len(marked) > len(cells):
+            told = "%s: most texts have <e1>...</e1>, read here as words: --task spans reads marked spans"
+            logger.warning(told, marked[0].place)
         trees = self._trees(cells, split)
         segment = list(range(len(self.text_columns)))
         whole = [[next(trees) for _ in segment] for _ in targets]

@@ -154,6 +154,14 @@ def test_labels_of_two_kinds_and_one_class(load, tmp_path):
         load(train=write(tmp_path / "train.csv", [("a", "x"), ("b", "x")]))
 
 
+@pytest.mark.parametrize("marked", [1, 2])
+def test_a_file_of_marked_spans_is_noticed(load, tmp_path, caplog, marked):
+    rows = [("<e1>a</e1> b", "x"), ("<e1>a</e1> c" if marked == 2 else "a c", "y")]
+    path = write(tmp_path / "train.csv", rows)
+    load(train=path, val=path)
+    assert ("train.csv:2: most texts have <e1>...</e1>" in caplog.text) == (marked == 2)
+
+
 def test_wrong_options(load):
     for options, message in [
         (
