@@ -169,7 +169,8 @@ class DialogueTask(LearningTask):
     Args:
         model: The model; ``model.token_losses(batch)`` gives the losses of target tokens.
         edges: Transform that builds the edges of a batch, including the tree control.
-        optimizer, **options: See :class:`LearningTask`.
+        optimizer: See :class:`LearningTask`.
+        **options: See :class:`LearningTask`.
 
     Example:
         >>> from graphdep.nn.models import DialogueModel, HREDDecoder, HREDEncoder

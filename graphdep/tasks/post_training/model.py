@@ -175,7 +175,8 @@ class PostTrainingTask(LearningTask):
     Args:
         model: The model.
         edges: Transform that builds the edges of a batch, including the tree control.
-        optimizer, **options: See :class:`LearningTask`.
+        optimizer: See :class:`LearningTask`.
+        **options: See :class:`LearningTask`.
 
     Example:
         >>> from graphdep.nn.conv import AttentionConv

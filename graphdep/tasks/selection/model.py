@@ -426,7 +426,8 @@ class SelectionTask(LearningTask):
         model: Gives logits: ``model(batch) -> [num_graphs]``.
         edges: Transform that builds the edges of a batch, including the tree control.
         ties, filter, recall: See :func:`~graphdep.metrics.ranking_metrics`.
-        optimizer, **options: See :class:`LearningTask`.
+        optimizer: See :class:`LearningTask`.
+        **options: See :class:`LearningTask`.
 
     Example:
         >>> from graphdep.nn.conv import AttentionConv
@@ -639,7 +640,8 @@ class ObjectiveTask(SelectionTask):
         model: Gives the logits of the pairs and further losses
             (:meth:`~graphdep.nn.models.SelectionModel.training_losses`).
         weights: :math:`\lambda_k` by names of losses. (default: 1 each)
-        edges, optimizer, **options: See :class:`SelectionTask`.
+        edges, optimizer: See :class:`SelectionTask`.
+        **options: See :class:`SelectionTask`.
     """
 
     model: SelectionModel

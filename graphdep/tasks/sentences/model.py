@@ -255,7 +255,8 @@ class SentenceTask(EncoderTask):
         model: Gives logits: ``model(batch) -> [num_graphs, classes]``.
         edges: Transform that builds the edges of a batch, including the tree control.
         goal: Loss and metrics.
-        optimizer, **options: See :class:`LearningTask`.
+        optimizer: See :class:`LearningTask`.
+        **options: See :class:`LearningTask`.
 
     Example:
         >>> from graphdep import Sentence, Vocab, to_data

@@ -100,7 +100,8 @@ class SpanTask(WordTask):
         codes: Code of each class for the metrics: 0 for the negative label, from 1 on for others.
         metrics: Metrics for comparisons, of codes; the first selects the best epoch.
         reported: All metrics by name.
-        optimizer, **options: See :class:`LearningTask`.
+        optimizer: See :class:`LearningTask`.
+        **options: See :class:`LearningTask`.
 
     Shapes:
         - ``batch.y``: :math:`(B)`, label; -1 for labels that training lacks
