@@ -150,8 +150,8 @@ def check_whole(name: str, value: Any, least: float | None = None) -> None:
     check_limit(name, value, least)
 
 
-_SHORT, _LISTED = 5, 40
-"""Largest number of names in a message."""
+_SHORT = 5  # up to so many known names, all are listed instead of a hint
+_LISTED = 40  # largest number of names in a message
 
 
 def did_you_mean(value: Any, known: Iterable[Any]) -> str:

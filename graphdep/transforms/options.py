@@ -41,7 +41,6 @@ def constructor_repr(transform: object) -> str:
 
 def refuse_keys(data: Data, transform: object, keys: Iterable[str]) -> None:
     """Raises :class:`ValueError` if ``data`` has one of ``keys``, which would become stale."""
-    stale = [key for key in keys if key in data]
+    name, stale = type(transform).__name__, ", ".join(repr(key) for key in keys if key in data)
     if stale:
-        name, stale_keys = type(transform).__name__, ", ".join(map(repr, stale))
-        raise ValueError(f"{name} must come before the transform that makes {stale_keys}, else it is stale")
+        raise ValueError(f"{name} must come before the transform that makes {stale}, else it is stale")
