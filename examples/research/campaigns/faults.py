@@ -28,7 +28,9 @@ _CLEAR = re.compile(
     r"graphdep: error: (?!.*GRAPHDEP_DEBUG)| failed: (?!RuntimeError)|^(OS|Permission|Value)Error: ", re.M
 )
 # Parses are made all the same, and the next time again. Lines are broken where the console ends.
-_NOT_KEPT = re.compile(r"the\s+parse\s+cache\s.+\scannot\s+be\s+used\s.+parses\s+may\s+not\s+be\s+kept", re.S)
+_NOT_STORED = re.compile(
+    r"the\s+parse\s+cache\s.+\scannot\s+be\s+used\s.+parses\s+may\s+not\s+be\s+stored", re.S
+)
 # Works of which a fault is tried; of the families one is enough, their files are written in one way.
 _CHOSEN = (
     "parse, one process",
@@ -144,7 +146,7 @@ def _judge(work: Work, code: int | None, log: Path, expected: object) -> tuple[s
     if code not in (0, 1, 2) or (code and not _CLEAR.search(_text(log))):
         return "crashes", said
     os.chmod(work.folder, 0o755)
-    warned = bool(_NOT_KEPT.search(_text(log)))
+    warned = bool(_NOT_STORED.search(_text(log)))
     if code == 0 and not warned:
         outcome, about = work.compared(expected)
         if outcome != "valid":

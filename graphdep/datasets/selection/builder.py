@@ -9,7 +9,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from itertools import chain, islice
 from pathlib import Path
 
@@ -64,10 +64,11 @@ def build_store(
             trees only. (default: :obj:`None`)
         arcs: Arcs whose labels are counted (:func:`~graphdep.vocab.relations.label_counts`). (default:
             ``"basic"``)
+
+    Raises:
+        OSError: If the file cannot be written, as on a full disk.
     """
-    with atomic_path(path) as temporary, closing(sqlite3.connect(temporary)) as database:
-        # The file is renamed when it is complete, and after a crash it is made again.
-        database.execute("PRAGMA journal_mode = OFF")
+    with atomic_path(path) as temporary, _new_database(path, temporary) as database:
         addition, last = Addition(database, graphs, arcs), time.monotonic()
         rest = iter(pools)
         while some := list(islice(rest, POOLS)):
@@ -77,6 +78,17 @@ def build_store(
                 text = f"{totals['pairs']:,} pairs, {totals['utterances']:,} different utterances"
                 print(f"{log}: {text}", file=sys.stderr, flush=True)
         addition.finish()
+
+
+@contextmanager
+def _new_database(path: Path, temporary: Path) -> Iterator[sqlite3.Connection]:
+    try:
+        with closing(sqlite3.connect(temporary)) as database:
+            # The file is renamed when it is complete, and after a crash it is made again.
+            database.execute("PRAGMA journal_mode = OFF")
+            yield database
+    except sqlite3.OperationalError as error:
+        raise OSError(f"{path} cannot be written ({error})") from error
 
 
 class Addition:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+import resource
 import sqlite3
 from collections import Counter
 from contextlib import closing
@@ -132,6 +133,18 @@ def test_an_interrupted_build_leaves_no_valid_file(tmp_path, monkeypatch):
             load(root, Chains(stop), force_reload=True)
         assert stored(load(root, Chains(stop=1))) == expected
         assert len(list((root / "processed").iterdir())) == 1
+
+
+def test_a_full_disk_names_the_file(tmp_path):
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        full = Chains(first=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1])))
+        with pytest.raises(OSError, match=r"train-.*\.sqlite cannot be written \("):
+            load(tmp_path, full)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert not list((tmp_path / "processed").iterdir())
+    assert len(load(tmp_path))
 
 
 def test_two_builders_at_once(tmp_path):
