@@ -1,8 +1,9 @@
 """The claims of claims/ and what the runs so far say of them, as a table.
 
-python examples/research/claims.py            # from results/evidence/claims.csv
-python examples/research/claims.py --write    # into claims/README.md (make tables)
-python examples/research/claims.py --stale    # what pages conclude from other verdicts than those of today
+python examples/research/claims.py               # from results/evidence/claims.csv
+python examples/research/claims.py --write       # into claims/README.md (make tables)
+python examples/research/claims.py --unpaired    # intervals that do not take runs of a seed as pairs
+python examples/research/claims.py --stale       # what pages conclude from other verdicts than those of today
 
 What a page concludes is written by hand, and says in a comment which verdicts it was written of:
 
@@ -13,11 +14,13 @@ What a page concludes is written by hand, and says in a comment which verdicts i
 
 import argparse
 import re
+import statistics
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from evidence import Claim, Design, read_designs, read_open_claims
+from evidence.ledger import Ledger
 from evidence.verdicts import BOTH, CLAIMS, read_claims, said
 from scipy import stats
 
@@ -29,6 +32,7 @@ parser.add_argument("--designs", type=Path, default=HERE / "claims")
 parser.add_argument("--results", type=Path, default=HERE / "results" / "evidence")
 parser.add_argument("--page", type=Path, default=HERE / "claims" / "README.md")
 parser.add_argument("--stale", nargs="*", type=Path, metavar="PAGE", help="(default: all that conclude)")
+parser.add_argument("--unpaired", nargs="*", metavar="CLAIM", help="(default: all)")
 parser.add_argument("--write", action="store_true", help="into the page")
 
 
@@ -95,6 +99,35 @@ def holm(designs: Iterable[Design], found: Mapping[str, dict[str, str]]) -> dict
     return {name: held[name] for name in held if name in reproduced}
 
 
+def unpaired(names: Sequence[str], designs: Path, results: Path) -> str:
+    """Intervals of claims if runs of a seed are no pairs: the variance of the mean difference over seeds is
+    replaced by the sum of the variances of both means, with the degrees of freedom of Welch. Then the mean
+    correlation of the pairs.
+    """
+    rows, lines, correlations = {row["claim"]: row for row in read_claims(results / CLAIMS)}, [], []
+    for design in read_designs(designs):
+        ledger = Ledger(results / f"{design.name}.csv")
+        for claim in design.claims:
+            row = _row_of(claim, design, rows)
+            if (names and claim.name not in names) or not row.get("difference"):
+                continue
+            found = [ledger.scores(row["digest"], side, claim.metric) for side in (claim.a, claim.b)]
+            a, b = ([scores[seed] for seed in range(int(row["seeds"]))] for scores in found)
+            parts = [statistics.variance(side) / len(a) for side in (a, b)]
+            if not all(parts):
+                continue
+            pairs = statistics.variance([x - y for x, y in zip(a, b)]) / len(a)
+            error = float(row["standard_error"])
+            variance = sum(parts) + (max(error**2 - pairs, 0.0) if row["over"] == BOTH else 0.0)
+            df = variance**2 * (len(a) - 1) / sum(part**2 for part in parts)
+            middle, half = float(row["difference"]), float(stats.t.ppf(0.975, df)) * variance**0.5
+            correlations.append(statistics.correlation(a, b))
+            lines.append(f"{claim.name} {middle:+.4f} [{middle - half:+.4f}, {middle + half:+.4f}]")
+    mean, of = statistics.fmean(correlations), len(correlations)
+    spread = f" +- {statistics.stdev(correlations) / of**0.5:.2f}" if of > 1 else ""
+    return "\n".join([*lines, f"mean correlation of the pairs of {of} claims: {mean:+.2f}{spread}"])
+
+
 def _row_of(claim: Claim, design: Design, found: Mapping[str, dict[str, str]]) -> dict[str, str]:
     """What is known of a claim as it stands now."""
     own = next(own for own in design.tables if own.name == claim.table)
@@ -155,6 +188,9 @@ def main() -> None:
         if found := stale(pages, args.designs, args.results):
             print("read again what these pages conclude, and mend their comments:", *found, sep="\n")
             sys.exit(1)
+        return
+    if args.unpaired is not None:
+        print(unpaired(args.unpaired, args.designs, args.results))
         return
     blocks = {"claims": table(args.designs, args.results), "open": open_table(args.designs / "open")}
     if not args.write:

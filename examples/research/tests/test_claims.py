@@ -5,6 +5,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from evidence import Claim, read_designs
+from evidence.ledger import Ledger, RunKey
 from evidence.verdicts import HEADER, said
 from hypothesis import given
 from hypothesis import strategies as st
@@ -100,6 +101,22 @@ def test_what_is_decided_and_what_is_not(example, tmp_path):
     assert "| reproduced, on the 2 planned seeds of 3 |" in page.read_text()
     page.write_text("no block")
     assert "has no block" in example("claims.py", *places, returncode=2).stderr
+
+
+def test_without_pairs_an_interval_is_that_of_welch(tmp_path):
+    (tmp_path / "d.toml").write_text(TOML)
+    (design,) = read_designs(tmp_path)
+    digest = design.tables[0].digest
+    (tmp_path / "claims.csv").write_text(f"{','.join(HEADER)}\n{DECIDED.format(digest)}\n")
+    scores = {"dt": [0.9, 1.1], "transformer": [0.2, 0.8]}
+    ledger = Ledger(tmp_path / "d.csv")
+    for row, of in scores.items():
+        for seed, score in enumerate(of):
+            ledger.add(RunKey(digest, row, "", seed), {"test_accuracy": score})
+    expected = stats.ttest_ind(scores["dt"], scores["transformer"], equal_var=False).confidence_interval()
+    one, last = SCRIPT["unpaired"]([], tmp_path, tmp_path).splitlines()
+    assert one == f"one +0.5000 [{expected.low:+.4f}, {expected.high:+.4f}]"
+    assert last == "mean correlation of the pairs of 1 claims: +1.00"
 
 
 def test_published_sizes_and_our_interval():

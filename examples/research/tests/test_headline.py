@@ -72,15 +72,50 @@ def folders(tmp_path: Path) -> tuple[Path, Path, Path]:
 def test_a_line_has_the_best_row_of_each_column_in_points(folders):
     (line,) = headline.lines_of(*folders)
     assert line.scores == pytest.approx({"plain": 51, "parsed": 61, "gold": 71})
-    assert (line.gain, line.seeds_alone, line.verdict) == (pytest.approx((10, 8, 12)), True, "reproduced")
+    assert line.gain == pytest.approx((10, 8, 12))
+    assert (line.seeds_alone, line.verdict, line.smallest) == (True, "above 0, planned", 1)
     table = headline.headline(str(folders[0]), *folders[1:])
-    assert "| roles | 51.0 | 61.0 | 71.0 | – | – | +10.0 [8.0, 12.0] \\* | reproduced |" in table
+    assert "| roles | 51.0 | 61.0 | 71.0 | – | – | +10.0 [8.0, 12.0] \\* | above 0, planned |" in table
+
+
+@pytest.mark.parametrize("best", ["dt@parser", "tree@parser"])
+def test_after_the_runs_the_row_with_trees_is_the_best_on_validation(folders, best):
+    design = folders[2] / "d.toml"
+    design.write_text(design.read_text().replace('name = "gain"', 'name = "gain"\nposthoc = true'))
+    ledger, (design,) = Ledger(folders[1] / "evidence" / "d.csv"), read_designs(folders[2])
+    for row in ("dt@parser", "tree@parser"):
+        for seed in range(2):
+            key = RunKey(design.tables[1].digest, row, "", seed)
+            ledger.drop(key)
+            ledger.add(key, {"test_f1": SCORES[row] + 0.02 * seed, "val_f1": 0.7 if row == best else 0.6})
+    if best == "dt@parser":
+        assert headline.lines_of(*folders)[0].verdict == "above 0"
+    else:
+        with pytest.raises(
+            ValueError, match=r"roles: tree@parser and bilstm are best, and gain is of dt@parser"
+        ):
+            headline.lines_of(*folders)
+
+
+@pytest.mark.parametrize(
+    ("decided", "high", "verdict"),
+    [
+        ("reproduced", 3.0, "above 0"),
+        ("undecided", 3.0, "undecided"),
+        ("not reproduced", 0.5, "below 1"),
+        ("not reproduced", -0.1, "below 0"),
+    ],
+)
+def test_verdicts_in_points(decided, high, verdict):
+    assert headline._verdict(decided, high, 1.0) == verdict
 
 
 def test_a_claim_of_other_rows_than_the_best_is_found(folders):
     asked = folders[0]
-    asked.write_text(ASKED.replace('["dt@parser", "tree@parser"]', '["tree@parser"]'))
-    with pytest.raises(ValueError, match=r"roles: tree@parser and bilstm are best, and gain is of dt@parser"):
+    asked.write_text(ASKED.replace('["transformer", "bilstm"]', '["transformer"]'))
+    with pytest.raises(
+        ValueError, match=r"roles: dt@parser and transformer are best, and gain is of dt@parser"
+    ):
         headline.lines_of(*folders)
     asked.write_text(ASKED.replace('"gain"', '"loss"'))
     with pytest.raises(ValueError, match=r"no claim 'loss'"):
