@@ -502,8 +502,8 @@ class SST(TextDataset):
 
     With ``phrases=True`` every non-neutral phrase of the training trees is a training example, as in the
     papers: sentences, their parts and their words, also of neutral sentences, with repetitions; 98,794
-    instead of 6,920. Validation and test have whole sentences. Each phrase is parsed alone. By default all
-    layouts have the same examples.
+    examples instead of 6,920. Validation and test have whole sentences. Each phrase is parsed alone. By
+    default all layouts have the same examples.
 
     With ``trees=True`` a sentence has the binary constituents of the treebank, with a label for every node,
     in all splits. Examples are the non-neutral sentences; their neutral nodes have no label (-1). There are

@@ -68,7 +68,7 @@ def test_spans(root):
 
 def test_errors_have_names(root):
     for options, message in [
-        ({}, "either 'text' or 'words' must name columns"),
+        ({}, "either 'text' or 'words' must be given"),
         ({"text": "sentence", "words": "w"}, "either 'text' or 'words'"),
         ({"text": "film"}, "train: no column 'film'; the columns are sentence, label, idx"),
         ({"text": ("sentence", "b"), "spans": "at"}, "one column where there are 'spans'"),

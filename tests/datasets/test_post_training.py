@@ -242,13 +242,13 @@ def test_bad_input():
         (DIALOGUES, {"short_context": 0}, r"'short_context' must be at least 1 \(got 0\)"),
         (DIALOGUES, {"shares": (0.5, 0.5, 0.5)}, r"'shares' must be three probabilities that sum to 1"),
         (DIALOGUES, {"shares": (1.5, -0.5, 0.0)}, r"'shares' must be three probabilities that sum to 1"),
-        (DIALOGUES[:1], {}, r"'dialogues' must be at least 2 with an utterance.* \(got 1\)"),
+        (DIALOGUES[:1], {}, r"at least 2 'dialogues' must have an utterance.* \(got 1\)"),
         (
             [["a"], ["b"]],
             {},
-            r"'dialogues' must have one of at least two utterances \(got 2 of one utterance\)",
+            r"one of 'dialogues' must have at least two utterances \(got 2 of one utterance\)",
         ),
-        ([], {"shares": (0.0, 0.5, 0.5)}, "'dialogues' must have one of at least two utterances"),
+        ([], {"shares": (0.0, 0.5, 0.5)}, "one of 'dialogues' must have at least two utterances"),
     ]:
         with pytest.raises(ValueError, match=message):
             dataset(dialogues, **options)

@@ -125,7 +125,7 @@ def test_scores_floors_and_tables_of_labels(trained, task, model, options):
         assert (made.chain is not None) == bool({"crf", "decode"} & options.keys())
     if task == "semeval2010":
         (note,) = (note for note in result["data"]["notes"] if note.startswith("test"))
-        assert "examples without words of a span, which are wrong" in note
+        assert "examples without words of a span, which count as wrong" in note
         lost = int(note.split("; ")[-1].removeprefix("test: ").split()[0])
         assert (prediction == -2).sum() == lost > 0
 

@@ -80,10 +80,10 @@ def test_a_row_an_aspect(config_of, run, tmp_path):
     file = str(written(tmp_path / "train.jsonl", [aspects(row) for row in tiny_span_rows(trees=True)]))
     result = train(config_of("spans", "dt", train=file, test=None, max_epochs=1), tmp_path / "run")
     assert result["data"]["num_spans"]["train"] == 1
-    assert "30 aspects are written otherwise" in result["data"]["notes"][0]
+    assert "30 aspects differ from the words" in result["data"]["notes"][0]
     done = run("predict", "--checkpoint", tmp_path / "run", "--input", file)
     assert len(done.stdout.splitlines()) == 30
-    assert "30 aspects are written otherwise than the words that they mark" in " ".join(done.stderr.split())
+    assert "30 aspects differ from the words that they mark" in " ".join(done.stderr.split())
 
 
 def test_ends_of_spans_are_evaluated_as_they_were_trained(config_of, tmp_path):

@@ -223,7 +223,7 @@ def test_labels_are_written_and_everything_else_is_kept():
 
 def test_the_label_of_absent_keys_is_not_written():
     for key in ["upos", "misc:Begin"]:
-        with pytest.raises(ValueError, match=f"'key' '{key}' can hold no label '_': _ is none"):
+        with pytest.raises(ValueError, match=f"'key' '{key}': no label can be '_': _ is none"):
             Column(key).write(SENTENCE, ["X", "_", "Z"])
         assert Column(key, "_").write(SENTENCE, ["X", "_", "Z"]) == Column(key).write(
             SENTENCE, ["X", None, "Z"]

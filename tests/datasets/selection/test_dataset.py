@@ -381,9 +381,7 @@ def test_a_vocabulary_that_cannot_be_built_after_unpickling(tmp_path):
     put(tmp_path, split="valid")
     dataset = load(tmp_path, "val", tokens=VocabTokens(Vocab(["cat"])))
     unpickled = pickle.loads(pickle.dumps(dataset))
-    with pytest.raises(
-        RuntimeError, match=r"train-.*\.sqlite is not there, and a dataset that was unpickled"
-    ):
+    with pytest.raises(RuntimeError, match=r"train-.*\.sqlite does not exist, and an unpickled dataset"):
         unpickled.vocab  # noqa: B018
     assert unpickled[1:]._parser is None
     assert dataset[2:].vocab == dataset.vocab == unpickled.vocab

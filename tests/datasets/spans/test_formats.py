@@ -102,7 +102,7 @@ def test_objects_are_a_list_or_lines_with_any_suffix(tmp_path, content, suffix):
             [([(0, 2)], "neutral"), ([(4, 5)], "positive")],
             [
                 "1 sentences without an aspect",
-                "1 aspects are written otherwise than the words that they mark",
+                "1 aspects differ from the words that they mark",
                 "1 aspects without words are left out",
             ],
         ),
@@ -193,7 +193,7 @@ def test_pairs_without_relation(tmp_path, parser, negatives, train, val):
 
 
 OBJECTS = {
-    'no layout that is known: the keys are dep, form; a row is {"words": ["Rain", ': {
+    'unknown layout: the keys are dep, form; a row is {"words": ["Rain", ': {
         "form": ["a"],
         "dep": ["root"],
     },

@@ -82,7 +82,7 @@ def test_unknown_labels_and_none(root):
     assert val.y.tolist() == [-1]
     about = val.describe()
     assert about["unknown_labels"] == 1
-    assert about["note"] == "read val; 1 labels that training does not have, which are wrong"
+    assert about["note"] == "read val; 1 labels that training does not have, which count as wrong"
     test = Corpus(root, "test", "gold")
     assert "y" not in test[0]
     assert test.describe()["unknown_labels"] == 0
@@ -112,8 +112,8 @@ def test_pieces_and_lost_spans(root, new_tokens, caplog, max_length, lost):
     if max_length is None:
         assert [mark for mark in data[0].mark.tolist() if mark] == [1] * 4 + [2] * 4
     assert data.describe()["lost_spans"] == int((data.lost > 0).sum())
-    assert ("cuts away all of a span of" in caplog.text) == bool(lost)
-    assert ("which are wrong" in data.describe()["note"]) == bool(lost)
+    assert ("removes all words of a span of" in caplog.text) == bool(lost)
+    assert ("which count as wrong" in data.describe()["note"]) == bool(lost)
 
 
 def test_bad_examples(root):
