@@ -1,4 +1,4 @@
-"""What is damaged in a raw file is refused with file, line and value: a table of all readers."""
+"""Errors of damaged raw files have file, line and value: a table of all readers."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def read_ids(path):
 
 
 def named(name, read):
-    """A reader of a file of another name."""
+    """The reader, given the file under another name."""
 
     def read_it(path):
         other = path.with_name(name)
@@ -139,7 +139,7 @@ def news(**changed):
     return json.dumps([{"tokens": ["Ann", "Bern"], "entities": entities, "relations": [], **changed}])
 
 
-# Reader, name of the file, its content, and the message behind the name of the file.
+# Reader, file name, content, and the message after the file name.
 DAMAGED = {
     read_sick: {
         "": "1: the file is empty",

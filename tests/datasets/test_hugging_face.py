@@ -5,7 +5,7 @@ import pytest
 from graphdep.datasets import CSVTexts, OwnLabels, OwnSpans, from_hf
 
 datasets = pytest.importorskip("datasets", reason="needs the library datasets")
-if not hasattr(datasets, "Dataset"):  # the folder of that name
+if not hasattr(datasets, "Dataset"):  # else the folder datasets was imported
     pytest.skip("needs the library datasets", allow_module_level=True)
 
 
@@ -71,7 +71,7 @@ def test_errors_have_names(root):
         ({}, "either 'text' or 'words' must be given"),
         ({"text": "sentence", "words": "w"}, "either 'text' or 'words'"),
         ({"text": "film"}, "train: no column 'film'; the columns are sentence, label, idx"),
-        ({"text": ("sentence", "b"), "spans": "at"}, "one column where there are 'spans'"),
+        ({"text": ("sentence", "b"), "spans": "at"}, "name one column if 'spans' is given"),
         ({"text": "sentence", "splits": {"train": "all"}}, "no split 'all' for 'train'; there are train"),
         (
             {"text": "sentence", "splits": {"dev": "train"}},

@@ -1,4 +1,4 @@
-"""Settings: their types, defaults and helps, files of them, and models."""
+"""Settings: types, defaults, help texts, files, and models."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def test_a_wrong_setting_is_one_line_that_names_it(given, message):
 def test_a_text_stands_for_a_value_of_the_type():
     assert [Base.read("size", " 12"), Base.read("lr", "1e-3"), Base.read("plain", "yes")] == [12, 1e-3, True]
     assert [Base.read("kind", text) for text in ("none", "null", "", "b")] == [None, None, None, "b"]
-    assert Base.read("size", 3) == 3  # of a file with types
+    assert Base.read("size", 3) == 3  # from a file with types
     for name, value in (("size", "x"), ("size", "none"), ("size", 1.5), ("plain", "maybe"), ("plain", 1)):
         with pytest.raises(ValueError, match=f"'{name}' takes .*{value}"):
             Base.read(name, value)
@@ -245,7 +245,7 @@ OWN = {"train": "a b: #c.csv", "text_columns": "text", "label_column": "no", "sc
 
 
 def test_what_is_written_is_read_back(tmp_path):
-    """By the first task of each kind, with some models."""
+    """For the first task of each kind, with some models."""
     first = {task.kind: name for family in families() for name, task in reversed(family.tasks.items())}
     for task in first.values():
         settings = TrainConfig.of_task(task)
@@ -440,7 +440,7 @@ def test_controls_of_the_parsers_trees_where_a_corpus_has_its_own(name):
     assert own.dataset_options("test")["parser"] == "gold"
     assert parsed.dataset_options("test")["parser"] == "bundled"
     assert own.data_settings() != parsed.data_settings()
-    assert repr(build_edges(parsed)) == repr(build_edges(own))  # the same is done to them
+    assert repr(build_edges(parsed)) == repr(build_edges(own))  # with the same edges
     assert "Tree(" in repr(build_edges(own))
     with pytest.raises(
         ValueError, match=f"'trees' cannot be '{name}-parsed': the corpus of 'sick-e' has no trees"

@@ -192,7 +192,7 @@ def rows(*models: str, **own: object) -> dict[str, dict[str, object]]:
         ("sick-e", "transformer", "bert"),
         ("ubuntu", "smn", "bert-sia"),
         ("propbank-ewt", "bilstm", "bert-dt"),
-        # of files that the settings name, which are not asked for here
+        # tasks with files, which this check does not need
         ("csv", "dt", "bert"),
         ("labels", "dam", "bert-dt@random"),
         ("spans", "transformer", "bert"),
@@ -288,7 +288,7 @@ def test_a_table_of_rows_of_one_s_own(tmp_path, tiny):
 
 @pytest.mark.parametrize("words", ["soup rice fish", "disk screen keys"])
 def test_rows_tested_on_other_texts_have_no_difference(tmp_path, words):
-    """Though the labels come in the same order."""
+    """Even if the labels are in the same order."""
     for name, some in (("train", "soup disk"), ("a", "soup rice fish"), ("b", words)):
         lines = [f"{some.split()[n % 2]} {n},{'neg' if n < 10 else 'pos'}\n" for n in range(20)]
         (tmp_path / f"{name}.csv").write_text("text,label\n" + "".join(lines))

@@ -76,7 +76,7 @@ def test_every_family_reads_it(tmp_path):
 
 
 def test_wrong_encodings_are_named(tmp_path):
-    """Of a cell and of a column: nothing in the format forbids it."""
+    """In a cell and in a column name, which the format allows."""
     for of in [b"dull", b"text"]:
         path = write(tmp_path / "t.parquet", {"text": ["dull"], "label": ["bad"]})
         path.write_bytes(path.read_bytes().replace(of, b"\xe4" + of[1:]))

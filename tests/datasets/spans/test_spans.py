@@ -205,7 +205,7 @@ BITES = Sentence(
 
 
 def slow_key(tree: Sentence, spans) -> str:
-    """By shortest paths."""
+    """The key of spans, by shortest paths of networkx."""
     graph = nx.DiGraph()
     graph.add_nodes_from(range(len(tree)))
     graph.add_edges_from((governor - 1, word) for word, governor in enumerate(tree.head) if governor)
@@ -233,8 +233,8 @@ def test_ways():
     for spans, key in [
         ([(0, 3), (6, 7)], "<nsubj>obj"),
         ([(6, 7), (0, 3)], "<obj>nsubj"),
-        ([(0, 5), (4, 5)], ">nmod"),  # one in the other
-        ([(0, 2), (3, 4)], "<det>nmod>case"),  # the first of two that are as near to the root
+        ([(0, 5), (4, 5)], ">nmod"),  # the second span is inside the first
+        ([(0, 2), (3, 4)], "<det>nmod>case"),  # of two top words the first
         ([(0, 1), (6, 7)], "<det<nsubj>obj"),
         ([(2, 3), (0, 3)], ""),
         ([(0, 2)], "The"),
@@ -299,7 +299,7 @@ def test_a_sentence_is_in_one_split(tmp_path, parser):
 
 def test_wrong_options(tmp_path, parser, train):
     for options, message in [
-        # Each split would make its own draw, and share sentences with the other.
+        # Without a seed, train and val would be drawn independently and share sentences.
         ({"seed": None}, r"'seed' must be a whole number \(got None\)"),
         ({"seed": 1.5}, r"'seed' must be a whole number \(got 1.5\)"),
         ({"train": None}, r"'train' must be a file"),
@@ -467,7 +467,7 @@ def test_tags_are_found_again(cut, data):
 
 
 def test_rows_with_own_graphs(tmp_path):
-    """Arcs beside a tree, and alone, where the parser gives the tree."""
+    """Arcs beside a tree, or alone with the tree of the parser."""
     row = {"words": ["Ann", "met", "Bob"], "spans": [[0, 1], [2, 3]], "edges": [[1, 3, "knows"]]}
     tree = {"head": [2, 0, 2], "deprel": ["nsubj", "root", "obj"]}
     rows = [{**row, **tree, "label": "a"}, {**row, "label": "b"}] * 5
