@@ -431,11 +431,7 @@ def test_damaged_forms_and_trees():
         (original, "cook ( x _ 1 ) AND like", "'like' is not a term of a logical form"),
         (original, "like . agent ( x _ 2 , x _ 1 )", "every x must have a word, and exactly one x no role"),
         (original, "like . agent ( x _ 2 , x _ 1 ) AND see . agent ( x _ 2 , Ann )", "x _ 2 is 'like'"),
-        (
-            original,
-            "cook ( x _ 1 ) AND pilot ( x _ 2 )",
-            "every x must have a word, and exactly one x no role",
-        ),
+        (original, "cook ( x _ 1 ) AND pilot ( x _ 2 )", "every x must have a word, and exactly"),
         (original, "LAMBDA a . cook ( a )", "'LAMBDA a . cook ( a )' is not a term of a logical form"),
         (bracket_tree, "[ [ the cook ] sang", "1 '[' are never closed (got '[ [ the cook ] sang')"),
         (bracket_tree, "[ the cook ] ] [ sang ]", "a ']' closes nothing"),

@@ -159,9 +159,7 @@ def test_a_label_that_hangs_from_the_tree():
     options = {**OPTIONS, "max_epochs": 15, "validation_fraction": 0.2}
     model = SequenceClassifier("transformer", "dt", **options).fit(x, y)
     assert model.score(x, y) == 1
-    assert model.predict([row for row in words if row]).tolist() == ["down"] * len(
-        words
-    )  # chains are labelled "down"
+    assert model.predict([row for row in words if row]).tolist() == ["down"] * len(words)  # of chains
 
 
 def test_predictions_for_files_are_those_for_their_values(fitted, run, tmp_path):

@@ -68,8 +68,8 @@ def splits_of():
 
 
 def check_row(config, splits, split="val", size=3, batch=None):
-    """Outputs do not depend on batch or order; each trained weight has a gradient and a decay, the same for all
-    from scratch, and none for biases and norms with a pretrained encoder.
+    """Outputs do not depend on batch or order. Each trained weight has a gradient and a decay: the same for
+    all from scratch, and none for biases and norms with a pretrained encoder.
     """
     config = config.replace(weight_decay=0.125)
     dataset, task = splits[split], made(config, splits)

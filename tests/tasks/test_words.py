@@ -150,9 +150,7 @@ def test_loss_and_best_labels_of_a_chain_over_all_sequences(made):
     labels = torch.tensor(sequences)
     scores = logits[torch.arange(6), labels].sum(dim=1) + chain.first[labels[:, 0]]
     scores = scores + sum(chain.transition[labels[:, n], labels[:, n + 1]] for n in range(5))
-    asked = [
-        0 if label == -100 else label for label in data.y.tolist()
-    ]  # the unscored predicate is read as O
+    asked = [0 if label == -100 else label for label in data.y.tolist()]  # the predicate is O
     loss = scores.logsumexp(0) - scores[sequences.index(asked)]
     assert task.loss(batch).item() == pytest.approx(float(loss) / 5, rel=1e-4)
     assert task.predict(batch, logits).tolist() == sequences[int(scores.argmax())]

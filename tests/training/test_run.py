@@ -334,9 +334,7 @@ def test_a_small_corpus_is_not_given_up_while_it_learns_and_the_last_line_says_w
     assert ("stopped early" in out.getvalue()) == bool(stopped)
     assert out.getvalue().splitlines()[-1].endswith(stopped)
     assert result["seconds_per_validation"] > 0
-    assert (
-        out.getvalue().splitlines()[0].split("val_f1")[1].count(" s ") == 2
-    )  # of training and of validation
+    assert out.getvalue().splitlines()[0].split("val_f1")[1].count(" s ") == 2  # training and validation
 
 
 class Other(Callback):
@@ -474,9 +472,7 @@ def test_relatedness_has_its_metrics_and_floors(tmp_path, short):
 def test_mnli_has_another_test_split(tmp_path, tiny):
     settings = {**tiny, **write_tiny_glue(tmp_path / "glue"), "task": "mnli", "max_epochs": 1}
     (path,) = tmp_path.glob("glue/**/dev_mismatched.tsv")
-    path.write_text(
-        "".join(path.read_text().splitlines(keepends=True)[:4])
-    )  # else the same as dev_matched.tsv
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:4]))  # else as dev_matched.tsv
     trained = train(TrainConfig.of("dt", **settings), tmp_path / "run")["checkpoint"]
     matched, mismatched = (evaluate_own(trained, split) for split in ("test", "test-mismatched"))
     assert mismatched["metrics"].keys() == {"test-mismatched_loss", "test-mismatched_accuracy"}

@@ -510,8 +510,7 @@ def visible_files(folder: Path, pattern: str, *, before: str | None = None) -> l
     Args:
         folder: The folder.
         pattern: As for :meth:`pathlib.Path.glob`.
-        before: The text after the corpus name in file names; all must have the same corpus name.
-            (default: any names)
+        before: Text after the name of the corpus, which all files must share. (default: any names)
     """
     every: Iterator[Path] = folder.glob(pattern)
     found = sorted(path for path in every if not path.name.startswith("."))

@@ -100,8 +100,7 @@ class SelectionOptions(CorpusOptions, total=False):
         tokens: Ids of word pieces; :obj:`None` for the ids of ``vocab``. (default: :obj:`None`)
         max_length: The largest number of nodes of an example; :func:`~graphdep.data.encoded` describes the
             truncation. (default: :obj:`256`)
-        max_turns: The largest number of utterances in a context, the last ones; :obj:`None` for all.
-            (default: :obj:`None`)
+        max_turns: Keep only this number of last utterances of a context. (default: :obj:`None`, all)
         keep_parses: Store parses in ``cache/parses.sqlite``, which slows a very fast parser down.
             (default: :obj:`True`)
         cache_size: The number of recently used utterances in memory. (default: :obj:`20_000`)

@@ -261,10 +261,9 @@ _ENOUGH = 200
 
 
 def span_end_of(paths: Iterable[Path]) -> str | None:
-    """Whether the ends of TACRED's spans in related files are the ``"last"`` words or the words ``"behind"``.
-
-    If an end equals its start, they are ``"last"``; if an end equals the number of words, ``"behind"``. If
-    neither occurs, they are ``"behind"`` in 200 rows or more, else ``"last"``; :obj:`None` in other layouts.
+    """Whether ends of TACRED's spans are the ``"last"`` words, or ``"behind"`` them: ``"last"`` if any equals
+    its start, and ``"behind"`` if any equals the number of words. Else 200 rows are ``"behind"``, and fewer
+    are ``"last"``. :obj:`None` if no file has this layout.
     """
     count = 0
     for path in paths:

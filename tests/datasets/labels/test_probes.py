@@ -148,12 +148,8 @@ def test_projective_trees_are_the_same_trees_over_contiguous_words(seed):
     moved, place = next(probe_sentences(ProbeSizes(1, 9), str(seed), projective=True))
     assert moved.form[place] == tree.form[mark]
     words = [*range(len(tree))]
-    arcs = sorted(
-        (one.form[word], one.deprel[word], governor_form(one, word)) for one in [tree] for word in words
-    )
-    assert arcs == sorted(
-        (moved.form[word], moved.deprel[word], governor_form(moved, word)) for word in words
-    )
+    arcs, others = ([(x.form[i], x.deprel[i], governor_form(x, i)) for i in words] for x in (tree, moved))
+    assert sorted(arcs) == sorted(others)
     spans = []
     for word in words:
         below = [one for one in words if word in Slow(moved, 0).up(one)]
