@@ -496,5 +496,5 @@ def _named(value: Any, names: list[str] | None, place: str) -> Any:
     if isinstance(value, list):
         return [_named(one, names, place) for one in value]
     if not 0 <= value < len(names):
-        raise ValueError(f"{place} is none of the classes {', '.join(names)} (got {value})")
+        raise ValueError(f"{place} is not among the classes {', '.join(names)} (got {value})")
     return names[value]

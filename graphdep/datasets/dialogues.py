@@ -104,7 +104,7 @@ class DialogueDataset(TextDataset):
     A dialogue of one turn has no example; :meth:`describe` counts such dialogues.
 
     For val and test, :attr:`train_overlap` has the number of examples that occur in the training split:
-    ``pairs`` of last turn and response, and ``responses`` alone, with their shares, ignoring case and white
+    ``pairs`` of last turn and response, and ``responses`` only, with their shares, ignoring case and white
     space. It is :obj:`None` for train, and without a training file.
 
     Args:

@@ -94,7 +94,7 @@ def test_unknown_splits_and_missing_labels(root):
     assert len(from_hf(parts, text="sentence", splits=chosen, **root)["val"]) == 20
     hidden = of({"sentence": ["A film."], "label": [-1], "idx": [0]}, label=CLASSES)
     with pytest.raises(
-        ValueError, match="test, row 0: 'label' is none of the classes bad, good \\(got -1\\)"
+        ValueError, match="test, row 0: 'label' is not among the classes bad, good \\(got -1\\)"
     ):
         from_hf({"train": films, "test": hidden}, text="sentence", **root)
     with pytest.raises(ValueError, match="'data' must be a Dataset or DatasetDict \\(got list\\)"):

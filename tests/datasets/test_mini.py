@@ -210,7 +210,7 @@ def numbers(row) -> tuple[bool, bool, bool]:
     return labels[main] == "plural", is_plural(subject), is_plural(before[-1])
 
 
-def test_training_leaves_the_rule_open_and_the_test_split_does_not(rows):
+def test_only_the_test_split_separates_subject_and_last_noun(rows):
     for split in SIZES:
         asked = [numbers(row) for row in rows[split] if row.flag == "PRESENT"]
         assert all(verb == subject for verb, subject, _ in asked)

@@ -195,7 +195,7 @@ def same(answers, others, tolerance=1e-4):
 
 
 @each
-def test_company_changes_nothing(new, kind, monkeypatch):
+def test_answers_do_not_depend_on_the_batch(new, kind, monkeypatch):
     one = new(kind)
     alone = [answer for question in kind.questions for answer in kind.ask(one, [question])]
     assert len({str(answer) for answer in alone}) > 1
@@ -452,7 +452,7 @@ def test_arguments_are_kept_as_given_and_nothing_is_loaded_before_it_is_needed()
     assert encoder.fit(["a"]) is encoder
 
 
-def test_what_is_changed_is_loaded_anew(new, tmp_path):
+def test_a_changed_checkpoint_is_loaded_again(new, tmp_path):
     encoder = new(vectors, save(tmp_path, "sick-e"))
     before = encoder.encode(TEXTS)
     loaded = encoder._loaded

@@ -268,7 +268,7 @@ def test_the_same_run_as_that_of_the_command_line(fitted, kind, tmp_path):
 
 
 @each
-def test_a_kept_model_is_evaluated_as_it_is(kind, tmp_path, monkeypatch):
+def test_a_saved_model_has_the_scores_of_its_fit(kind, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     model = kind.fit(None, "bilstm", folder="kept")
     (tmp_path / "other").mkdir()
@@ -881,7 +881,7 @@ class TestOwnEdges:
         loaded = load(texts, tmp_path / "model.ckpt", edges=both())
         np.testing.assert_allclose(loaded.predict_proba(TEXTS), model.predict_proba(TEXTS), atol=1e-6)
 
-    def test_others_that_differ_on_long_texts_alone_are_refused(self, tmp_path):
+    def test_other_edges_that_differ_only_on_long_texts_are_refused(self, tmp_path):
         with_edges(Window(20)).save(tmp_path / "model.ckpt")
         load(texts, tmp_path / "model.ckpt", edges=Window(20))
         for width in (30, 300):
@@ -890,7 +890,7 @@ class TestOwnEdges:
             ):
                 load(texts, tmp_path / "model.ckpt", edges=Window(width))
 
-    def test_registered_ones_are_known_by_their_name(self, tmp_path):
+    def test_registered_edges_are_saved_by_name(self, tmp_path):
         register_edges("both", both)
         with_edges("both").save(tmp_path / "model.ckpt")
         assert load_task(tmp_path / "model.ckpt")[1].config.edges == "both"

@@ -334,7 +334,7 @@ def test_each_span_is_the_mean_of_its_words(config_of, frozen, task):
         assert read.known[number] == (-1 if data.lost else int(data.y))
 
 
-def test_a_run_has_it_and_a_row_that_does_not_pass_it_is_called_untrained(
+def test_a_row_below_the_frozen_floor_is_called_untrained(
     trained, settings_of, config_of, frozen, tmp_path, monkeypatch
 ):
     config = config_of("semeval2010", "bert-dam-basic")

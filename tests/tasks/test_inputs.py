@@ -135,7 +135,7 @@ def test_the_same_trees_reach_every_model(fitted, new, monkeypatch, name, form):
         np.testing.assert_allclose(answer, other, atol=1e-6)
 
 
-def test_whose_trees_they_are(fitted, new):
+def test_own_trees_are_counted(fitted, new):
     pairs, words = fitted["pairs"], fitted["words"]
     assert all(model.result_["data"]["own_trees"]["train"] > 0 for model in fitted.values())
     pairs.predict([(ONE, "a"), (["a", "b"], as_dict(TWO))])

@@ -130,7 +130,7 @@ ROW_ERRORS = [
 
 
 @pytest.mark.parametrize(("task", "row", "message"), ROW_ERRORS)
-def test_rows_that_are_none(predict, role_rows, tmp_path, task, row, message):
+def test_wrong_rows(predict, role_rows, tmp_path, task, row, message):
     first = role_rows[0] if task == "labels" else {**tiny_span_rows()[0], "id": 1, "labels": []}
     second = row if task == "labels" else first | row
     done = predict(task, write_span_rows(tmp_path / "new.jsonl", [first, second]), "--output", "out.jsonl")
@@ -269,7 +269,7 @@ def test_columns_are_labelled(run, config_of, role_rows, tmp_path, text, scheme)
     options = ["--checkpoint", result["checkpoint"], "--parser", "chain", "--input"]
     done = run("predict", *options, source)
     assert done.exit_code == 0, done.stderr
-    assert done.stdout == source.read_text()  # it knows them by heart, and all but the labels stays
+    assert done.stdout == source.read_text()  # all labels are right, the rest is unchanged
     assert run("predict", *options, source, "--output", tmp_path / "rows.jsonl").exit_code == 0
     rows = rows_of((tmp_path / "rows.jsonl").read_text())
     assert [(row["words"], "mark" in row) for row in rows] == [(row["words"], roles) for row in role_rows]

@@ -93,7 +93,7 @@ def test_a_run_is_scored_again_from_its_checkpoint(trained, task, model, options
 
 
 @pytest.mark.parametrize(("task", "model", "options", "score", "least"), LEARNED, ids=str)
-def test_it_is_learned(trained, task, model, options, score, least):
+def test_a_task_is_learned(trained, task, model, options, score, least):
     folder, result = trained(task, model, **options)
     split = score.partition("_")[0]
     scores = result["metrics"] if split == "test" else evaluate_own(folder / "best.ckpt", split)["metrics"]
@@ -325,7 +325,7 @@ def test_labels_of_a_treebank_of_ones_own(own, raw):
     assert "look-up" in config.signatures()["accuracy"]
 
 
-def test_some_of_the_examples_validate_and_test(own, tmp_path):
+def test_limit_eval_selects_from_the_whole_split(own, tmp_path):
     whole = own("labels", test=True)
     some = whole.replace(limit_eval=7)
     assert whole.digest() == own("labels", test=True, limit_eval=None).digest()
@@ -574,7 +574,7 @@ def test_rows_of_words_and_of_pieces_are_compared(trained, config_of):
 # ---------------------------------------------------------------------------------------- single points
 
 
-def test_the_best_sequence_is_a_matter_of_the_evaluation(trained):
+def test_decoding_can_change_in_evaluation(trained):
     folder, result = trained("propbank-ewt", "dt", **SPANS)
     again = evaluate_own(folder / "best.ckpt", settings={"decode": "viterbi"})
     assert again["floor"] == {k: v for k, v in result["floor"].items() if k.startswith("test")}

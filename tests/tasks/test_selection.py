@@ -119,7 +119,7 @@ def test_floor_is_what_equal_scores_get():
     assert floor["test_P@1"] == pytest.approx((1 / 4 + 2 / 4) / 2)
 
 
-def test_compared_are_pools():
+def test_pools_are_compared():
     chance, found = task().compared(outputs(LOGITS, LABELS, GROUPS))
     assert chance.tolist() == [0.25, 0.5]
     assert found.tolist() == [1.0, 1.0]

@@ -372,7 +372,7 @@ def test_the_official_score_with_and_without_direction(made, direction):
         assert task.scores(found, y)["macro_f1"] == pytest.approx(np.mean(scores))
 
 
-def test_macro_f1_leaves_out_no_finding(made):
+def test_macro_f1_leaves_out_the_outside_label(made):
     task, splits = made("spans", outside="none")
     assert splits.labels() == ["cause", "effect", "none"]
     y, found = np.random.default_rng(0).integers(0, 3, (2, 50))

@@ -209,7 +209,7 @@ def test_every_setting_of_every_task_has_a_help_and_fitting_defaults():
             assert LIMITS[name][0] < own["least"] <= LIMITS[name][1]
 
 
-def test_settings_of_tasks_say_what_they_said():
+def test_marks_of_settings():
     places = ("root", "raw_from", "num_workers", "cuda_graphs", "accelerator")
     assert TrainConfig.with_mark("place") == places
     assert {*CSVConfig.with_mark("place")} == {*places, "train", "val", "test"}
@@ -270,7 +270,7 @@ def test_any_value_is_read_back(tmp_path_factory, lr, root, patience):
     assert TrainConfig.of(**read_run(path)) == config
 
 
-def test_what_was_chosen_stands_first(tmp_path):
+def test_changed_settings_are_written_first(tmp_path):
     write_run(tmp_path / RUN_FILE, TrainConfig.of("dt", task="sst", lr=0.5, seed=3))
     lines = (tmp_path / RUN_FILE).read_text().splitlines()
     others = lines.index("# Defaults of the model and the task:")
@@ -328,7 +328,7 @@ def auto():
     return TrainConfig.of("dt", hidden_channels=768, heads=6, precision="auto", accelerator="cpu")
 
 
-def test_others_stay_as_they_are(monkeypatch):
+def test_a_named_precision_is_kept(monkeypatch):
     monkeypatch.setattr(precision, "gain_of_bf16", None)
     for name in ("32-true", "tf32", "bf16-mixed", "16-mixed"):
         config = TrainConfig.of("dt", precision=name)
@@ -479,7 +479,7 @@ def test_wrong_controls_are_named(name, message):
         TrainConfig.of(name)
 
 
-def test_a_control_says_so():
+def test_a_control_is_described():
     preset = ModelPreset("a model", overrides={"arcs": "enhanced++", "engine": "pybart", "lr": 1.0})
     assert preset.control("random").summary == "control: a model, on random trees without labels"
     assert preset.control("random").settings == {"edges": "dt", "trees": "random", "arcs": "basic", "lr": 1.0}

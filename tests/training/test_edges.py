@@ -73,7 +73,7 @@ def test_registered_edges_are_checked_too():
     build_edges(TrainConfig.of("dt", edges="both"))
 
 
-def is_started(*args, **kwargs):
+def fail_to_load(*args, **kwargs):
     raise AssertionError("data are read before edges and model are compared")
 
 
@@ -81,7 +81,7 @@ def is_started(*args, **kwargs):
 def no_data(monkeypatch):
     """Fails if data are loaded."""
     for family in families():
-        monkeypatch.setattr(family.task_class, "load", is_started)
+        monkeypatch.setattr(family.task_class, "load", fail_to_load)
 
 
 WRONG = r"'edges' cannot be 'dt': they carry types .* model 'transformer.* does not read \(model 'dt'"

@@ -241,7 +241,7 @@ def test_errors_name_file_and_line(tmp_path, text, message):
         read_predictions(tmp_path / "p.csv")
 
 
-def test_nothing_wrong_is_written(tmp_path):
+def test_wrong_predictions_are_not_written(tmp_path):
     for target, prediction, group, name in (
         (np.ones(2), np.ones(1), None, "prediction"),
         (np.ones((2, 2)), np.ones((2, 2)), None, "target"),

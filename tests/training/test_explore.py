@@ -204,7 +204,7 @@ def test_pieces_are_joined_as_a_loop_joins_them(made):
         ("hran", "dailydialog", DIALOGUE, "'hran' has no attention between words"),
     ],
 )
-def test_what_has_none_is_refused(tmp_path, model, task, settings, match):
+def test_models_without_attention_are_refused(tmp_path, model, task, settings, match):
     path = write(tmp_path / "best.ckpt", model, task, settings)
     with pytest.raises(ValueError, match=match):
         attention_map(path, ONE, parser="chain")
@@ -242,7 +242,7 @@ def test_layers_of_other_sizes_are_no_map():
     )
 
 
-def test_it_is_at_the_front_door():
+def test_attention_map_is_exported():
     assert graphdep.attention_map is attention_map
 
 
@@ -396,7 +396,7 @@ def test_the_gradient_is_what_a_little_less_of_an_edge_changes(make) -> None:
     assert float(mask.max()) > 0
 
 
-def test_of_words_those_asked_for_are_explained() -> None:
+def test_given_words_are_explained() -> None:
     torch.manual_seed(0)
     encoder = M.GraphTransformer(
         len(VOCAB), lambda layer: AttentionConv(8, 4, 2), **GRAPH_SIZES | {"num_layers": 1}

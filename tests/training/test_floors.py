@@ -182,7 +182,7 @@ def test_training_examples_are_limited(monkeypatch, encoder, short, corpus):
     assert sizes == [(12, 12, 10)]
 
 
-def test_a_run_has_it_and_is_else_the_same_without(short, pools, tmp_path, encoder):
+def test_the_frozen_floor_changes_no_score_of_a_run(short, pools, tmp_path, encoder):
     config = TrainConfig.of("bert", **pools, **short)
     splits = load_splits(config)
     result = train(config, tmp_path / "with", splits=splits)
@@ -198,7 +198,7 @@ def test_models_without_a_pretrained_encoder_have_none(tiny, tmp_path):
     assert LearningTask.floor_frozen(None, None, None) == {}
 
 
-def test_a_table_shows_it_once_and_computes_it_once(short, corpus, tmp_path, monkeypatch):
+def test_a_table_computes_the_frozen_floor_once(short, corpus, tmp_path, monkeypatch):
     calls = []
 
     def counted(*args):
@@ -354,7 +354,7 @@ def test_the_bag_of_words_is_that_of_scikit_learn(classifies, texts):
     assert MSE(found, y) < MSE(np.full(len(y), y[:40].mean()), y)
 
 
-def test_one_class_alone_is_what_a_bag_of_words_predicts():
+def test_a_bag_of_words_with_one_class_predicts_it():
     bag = BagOfWords([((3,),), ((4,),)], np.array([1, 1]), classifies=True)
     assert bag.predict([((5,),)]).tolist() == [1]
 

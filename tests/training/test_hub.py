@@ -107,7 +107,7 @@ def test_a_model_is_the_same_from_its_folder(runs, tmp_path, task, capsys):
         assert str(runs[task].parent) not in path.read_text(errors="replace"), path.name
 
 
-def test_predictors_answer_alike_and_load_finds_theirs(runs, tmp_path):
+def test_load_returns_the_predictor_of_a_task(runs, tmp_path):
     texts = ["A fine film.", "So dull."]
     model = graphdep.load(runs["sst"], parser="chain")
     assert isinstance(model, graphdep.SequenceClassifier)
@@ -309,7 +309,7 @@ def test_every_file_is_written_into_the_one_that_is_held(runs, tmp_path, monkeyp
     write_model_folder(tmp_path / "model", *load_task(runs["sst"]))
 
 
-def test_run_folders_and_checkpoints_are_as_they_were(runs):
+def test_a_run_folder_is_read_as_its_best_checkpoint(runs):
     assert read_checkpoint(runs["sst"])["graphdep"] == read_checkpoint(runs["sst"] / "best.ckpt")["graphdep"]
     with pytest.raises(FileNotFoundError, match="a folder without a best.ckpt"):
         read_checkpoint(runs["sst"].parent / "sst-data")

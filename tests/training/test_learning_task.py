@@ -202,7 +202,7 @@ def test_batches_of_all_epochs_are_counted():
     assert order.epoch == 5
 
 
-def test_it_has_no_length_by_which_an_epoch_could_be_cut():
+def test_a_token_sampler_has_no_length():
     with pytest.raises(TypeError):
         len(TokenBatchSampler(range(3), torch.ones(3), 2))
 

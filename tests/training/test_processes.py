@@ -159,7 +159,7 @@ _TORCHRUN = ("RANK", "GROUP_RANK", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "TORCHELAST
         ({"strategy": "fsdp"}, "'strategy' must be one of auto, ddp"),
     ],
 )
-def test_what_is_none(given, message):
+def test_wrong_numbers_of_processes(given, message):
     with pytest.raises(ValueError, match=message):
         Processes(**given)
 
@@ -271,12 +271,12 @@ def test_examples_of_several_rows_stay_together(monkeypatch):
     assert gathered(monkeypatch, parts)[0].view(-1).tolist() == [1.0, 2.0, 5.0]
 
 
-def test_without_numbers_all_rows_count(monkeypatch):
+def test_rows_without_numbers_are_all_kept(monkeypatch):
     parts = [((torch.tensor([1.0, 2.0]),), torch.tensor([0, 1])), ((torch.tensor([3.0]),), None), ((), None)]
     assert gathered(monkeypatch, parts)[0].tolist() == [1.0, 2.0, 3.0]
 
 
-def test_only_an_order_that_stays_gives_numbers():
+def test_examples_have_numbers_only_in_a_fixed_order():
     data, seen = range(5), [torch.arange(2), torch.arange(2, 5)]
     batches = BatchSampler(SequentialSampler(data), 3, drop_last=False)
     assert example_numbers(DataLoader(data, batch_sampler=batches), seen).tolist() == [0, 1, 2, 3, 4]

@@ -147,7 +147,7 @@ def test_an_interrupted_run_ends_like_an_uninterrupted_one(whole, tmp_path, monk
         ({"monitor": "loss", "patience": 2, "max_epochs": 3}, 1, None),
     ],
 )
-def test_so_does_one_that_stops_early_or_between_validations(
+def test_a_resumed_run_stops_early_as_an_uninterrupted_one(
     tmp_path, monkeypatch, config, settings, killed, epochs
 ):
     config = config.replace(limit_train=16, **settings)

@@ -80,7 +80,7 @@ def test_a_paper_s_figures_stand_behind_their_scores_and_the_others_below():
     }
 
 
-def test_floors_by_what_they_are():
+def test_kinds_of_floors():
     counting = dataclasses.replace(family_of("csv"), floors=COUNTING)
     assert counting.split_floors(FLOOR) == {
         "no skill": {"test_accuracy": 0.25, "val_accuracy": 0.125},
@@ -204,7 +204,7 @@ def test_a_pretrained_encoder_is_of_the_rows_that_stand_on_one(task, words, pret
     assert found[pretrained] == {"model": pretrained, "lr": 0.01, "encoder": "some/bert"}
 
 
-def test_what_no_row_could_take_is_given_to_all_and_refused():
+def test_a_setting_that_fits_no_row_is_refused():
     found = row_settings("sick-e", rows("transformer", "dt"), {"encoder": "some/bert"})
     with pytest.raises(ValueError, match="'encoder' must be one of"):
         TrainConfig.of(**{**found["dt"], "task": "sick-e"})

@@ -149,7 +149,7 @@ def known_relations(given: str | RelationVocab, reads_train: bool) -> tuple[Rela
 
 
 def warn_of_relations(corpus: str, split: str, relations: RelationVocab, labels: Counter[str]) -> None:
-    """Logs a warning if a split that was read alone has other labels than Universal Dependencies."""
+    """Logs a warning if a split read without the training split has labels other than those of UD."""
     if relations.unknown(labels).total() > (1 - UD_SHARE) * labels.total():
         text = "%s (%s): %s; use relations=train.relations for those of the training split"
         logger.warning(text, corpus, split, relations.note(labels))

@@ -104,7 +104,7 @@ class _VariableFree:
         return ".".join(parts)
 
     def opened(self, node: Node, open_nodes: list[Node]) -> list[Node]:
-        """The open nodes after a node was read, the last of which takes the next role."""
+        """The open nodes after a node was read; the last of them takes the next role."""
         if self.next() == "(":
             self.place += 1
             return [*open_nodes, node]
@@ -337,7 +337,7 @@ COLUMNS = dict.fromkeys(("sentence", "logical form", "type"), TEXT)
 PRIMITIVE, IN_DISTRIBUTION = "primitive", "in_distribution"
 NAMES = {"train": "train.tsv", "val": "dev.tsv", "test": "gen.tsv", "test-indist": "test.tsv"}
 _PREFIX = "varfree-"
-# Without dev.tsv, a tenth of the training sentences, and the seed of the draw.
+# Without dev.tsv, a tenth of the training sentences is drawn with this seed.
 _TENTH, _SEED = 10, 20201001
 _NAMED = 5
 

@@ -302,7 +302,7 @@ def test_misspelled_keys_are_refused(load, tmp_path):
         assert len(load(train=write(tmp_path / "own.jsonl", [ROW | others, *ROWS[1:]]))) == 3
 
 
-def test_a_common_label_that_counts_as_a_finding_is_noted(load, tmp_path):
+def test_a_frequent_label_that_f1_scores_is_noted(load, tmp_path):
     none = [{"words": ["It", "is", "so"], "labels": ["none", "none", "A"]}] * 2
     path = write(tmp_path / "none.jsonl", [*none, {"words": ["No"], "labels": ["B"]}])
     said = "57% of the labels are 'none', which f1 scores like any other label: --set outside=none leaves"

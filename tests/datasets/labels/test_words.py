@@ -57,7 +57,7 @@ def spans_of_slowly(labels):
 
 
 @given(some_spans())
-def test_there_and_back(case):
+def test_labels_of_spans_have_these_spans(case):
     spans, length = case
     labels = bio_of(reversed(spans), length)
     assert len(labels) == length
@@ -201,7 +201,7 @@ def test_wrong_columns():
             Column(key)
 
 
-def test_wrong_labels_of_the_others():
+def test_a_wrong_label_of_words_without_the_key():
     with pytest.raises(ValueError, match=r"'absent'.*control"):
         Column("upos", "a\0")
 

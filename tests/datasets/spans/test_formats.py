@@ -294,7 +294,7 @@ def test_words_of_white_space(tmp_path):
     assert "1 words of white space are read as _" in notes
 
 
-def test_nothing_to_read(tmp_path):
+def test_a_file_without_examples(tmp_path):
     path = written(tmp_path / "x.json", [{**ASPECTS, "aspects": []}])
     with pytest.raises(ValueError, match=r"x.json: no example: 1 sentences without an aspect"):
         read(path)

@@ -243,7 +243,7 @@ def test_ways():
         assert span_key(BITES, spans) == key
 
 
-def test_far_away():
+def test_long_paths_are_far():
     chain = Sentence.chain([str(n) for n in range(9)])
     assert span_key(chain, [(0, 1), (MAX_ARCS, MAX_ARCS + 1)]).count(">") == MAX_ARCS
     assert span_key(chain, [(0, 1), (MAX_ARCS + 1, MAX_ARCS + 2)]) == "far"
