@@ -690,9 +690,8 @@ def read_reviews(path: Path, *, phrases: bool = False) -> list[Review]:
 
 
 def with_brackets(sentence: Sentence, tree: GradedTree) -> Sentence:
-    """A parsed sentence with the treebank's constituents of several words instead of the parser's.
-
-    Labels are those of the parser's topmost constituents over the same words, else ``X``.
+    """Replaces the constituents of a parse by the treebank's of several words. The label is that of the
+    parser's topmost constituent over the same words, else ``X``.
     """
     own: dict[tuple[int, int], str] = {}
     for label, start, end in sentence.constituents or ():
