@@ -83,8 +83,8 @@ class CSVTexts(OwnFiles, TextDataset):
 
     Raises:
         FileNotFoundError: If a file is missing.
-        ValueError: If an option is wrong, or a row is: a column is missing, a text is empty or too long, the
-            training file does not have a label, and others; the message has file, line and value.
+        ValueError: If an option or a row is wrong, for example a column is missing, a text is empty or too
+            long, or a label is not in the training file; the message has file, line and value.
 
     Example:
         >>> from pathlib import Path
@@ -207,7 +207,7 @@ class CSVTexts(OwnFiles, TextDataset):
         limit = self.word_limit.max_words
         if self.word_limit.truncate:
             return {**super().options(), **own, "max_words": limit}
-        # Another limit is checked again.
+        # With another limit, the lengths of texts are checked again.
         checked = {} if limit == MAX_WORDS else {"no_text_longer": limit}
         return {**super().options(), **own, **checked}
 
@@ -276,7 +276,7 @@ def read_cells(cells: Sequence[tuple[TextRow, str]], single: bool, intake: Intak
 
 
 def _given(row: TextRow, column: str, single: bool) -> str | list[str] | Found:
-    """The text, words or parse of a cell, or with a single column of texts the parse in a row."""
+    """The text, words or parse of a cell; in a row of a single text, the row itself may be the parse."""
     value = row.values[column]
     if row.path.suffix.lower() not in OBJECTS:
         if single and row.values.keys() & {*HEAD_NAMES} and row.values.keys() & {*DEPREL_NAMES}:
@@ -300,7 +300,7 @@ def _given(row: TextRow, column: str, single: bool) -> str | list[str] | Found:
 
 
 def _words_beside(row: TextRow, column: str) -> str | list[str]:
-    """The text of a cell, or the row's words of the text."""
+    """The text of a cell, or its words if the row has them."""
     text = row.text(column)
     sentences = row.values.get("sentences")
     if isinstance(sentences, list) and sentences and all(map(are_texts, sentences)):
@@ -383,7 +383,7 @@ def from_hf(
         The datasets by split. Without a validation split, a part of the training split is drawn.
 
     Raises:
-        ValueError: If it is another object, a split or column is missing, a label is not in its
+        ValueError: If :obj:`data` is another object, a split or column is missing, a label is not in its
             ``ClassLabel`` (test splits without labels have -1), or a row is wrong, with split, row and value.
 
     .. code-block:: python
@@ -416,7 +416,7 @@ def _family(
 ) -> tuple[dict[str, str], Callable[..., ParsedDataset]]:
     """The columns to read, by their names in our files, and the class of the dataset."""
     if (text is None) == (words is None) or (spans is not None and not isinstance(text or "", str)):
-        one = "either 'text' or 'words' must name columns, one column where there are 'spans'"
+        one = "either 'text' or 'words' must be given, and name one column if 'spans' is given"
         raise ValueError(f"{one} (got {text!r} and {words!r})")
     if spans is not None:
         ours, theirs = ("text", text) if words is None else ("words", words)
@@ -496,5 +496,5 @@ def _named(value: Any, names: list[str] | None, place: str) -> Any:
     if isinstance(value, list):
         return [_named(one, names, place) for one in value]
     if not 0 <= value < len(names):
-        raise ValueError(f"{place} is none of the classes {', '.join(names)} (got {value})")
+        raise ValueError(f"{place} is not among the classes {', '.join(names)} (got {value})")
     return names[value]

@@ -41,13 +41,13 @@ class DialogueOptions(SavedOptions, total=False):
     """Options of every corpus of dialogues: those of :class:`SavedOptions`, and these.
 
     Args:
-        max_turns: The number of last turns in a context. (default: :obj:`4`)
-        max_words: The number of first words in a turn. (default: :obj:`50`)
+        max_turns: The largest number of turns in a context, the last ones. (default: :obj:`4`)
+        max_words: The largest number of words in a turn, the first ones. (default: :obj:`50`)
         roots: In the tree of a turn of several sentences, ``"all"`` keeps all roots; with ``"first"`` the
             others depend on the first as ``parataxis`` (:func:`~graphdep.sentence.join_sentences`).
             (default: ``"all"``)
         overlap: ``"drop"`` leaves out examples of val and test whose last turn and response are adjacent in
-            the training split, too; ``"keep"`` does not. (default: ``"keep"``)
+            the training split, too; ``"keep"`` keeps them. (default: ``"keep"``)
         pieces: Size of a vocabulary of pieces (:class:`~graphdep.vocab.pieces.PieceVocab`), trained on the
             training split; :obj:`None` for words. (default: :obj:`None`)
         arcs, engine, relation_min_freq, constituents: As in
@@ -104,7 +104,7 @@ class DialogueDataset(TextDataset):
     A dialogue of one turn has no example; :meth:`describe` counts such dialogues.
 
     For val and test, :attr:`train_overlap` has the number of examples that occur in the training split:
-    ``pairs`` of last turn and response, and ``responses`` alone, with their shares, ignoring case and white
+    ``pairs`` of last turn and response, and ``responses`` only, with their shares, ignoring case and white
     space. It is :obj:`None` for train, and without a training file.
 
     Args:
@@ -368,7 +368,7 @@ def check_overlap(overlap: str, split: str) -> None:
     """Raises :class:`ValueError` if ``overlap`` is unknown, or ``"drop"`` for the training split."""
     check_choice("overlap", overlap, ("keep", "drop"))
     if overlap != "keep" and split == "train":
-        raise ValueError("overlap='drop' is for val and test: they overlap with the split 'train'")
+        raise ValueError("overlap='drop' is for val and test, and compares them with train")
 
 
 def _normalised(text: str) -> str:

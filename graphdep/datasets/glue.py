@@ -39,14 +39,14 @@ _DATA = "https://dl.fbaipublicfiles.com/glue/data"
 # The official QQP.zip has about two dozen broken rows; a file with more is another file.
 MAX_BROKEN = 100
 MAX_SCORE = 5
-_SCORE = like(f"a number within 0 and {MAX_SCORE}", r"[0-4](\.[0-9]{1,20})?|5(\.0{1,20})?")
+_SCORE = like(f"a number from 0 to {MAX_SCORE}", r"[0-4](\.[0-9]{1,20})?|5(\.0{1,20})?")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _COLA = ("source", "label", "mark", "sentence")
 _JSON_TEXTS = ("text_a", "text_b")
 
 
 class GLUERow(NamedTuple):
-    """A row: one or two texts, and a class or score, or neither in a test file."""
+    """One or two texts, and their class or score; a row of a test file has neither."""
 
     texts: tuple[str, ...]
     label: int | float | None
@@ -239,8 +239,8 @@ class GLUE(TextDataset):
     r"""A corpus of `"GLUE: A Multi-Task Benchmark and Analysis Platform for Natural Language Understanding"
     <https://arxiv.org/abs/1804.07461>`_, one tree per text.
 
-    GLUE's test sets have no public labels, so scores here are those on its **dev set**, on which nothing may
-    be chosen. Option :obj:`val_from` selects the files of the splits:
+    GLUE's test sets have no public labels, so scores here are those on its **dev set**, which may not be used
+    to choose anything. Option :obj:`val_from` selects the files of the splits:
 
     =================== ==================== ==================================
     split               ``val_from="train"`` ``val_from="dev"``
@@ -348,7 +348,7 @@ class GLUE(TextDataset):
         return part_pattern(self.name, self._part(split))
 
     def options(self) -> dict[str, Any]:
-        # The kind of limit distinguishes these examples from older ones with the first rows.
+        # In the digest: a limit takes rows from the whole split, not the first ones.
         return {"name": self.name, "val_from": self.val_from, "limit": "spread", **super().options()}
 
     def read(self, folder: Path, split: str) -> list[GLUERow]:
@@ -403,8 +403,8 @@ def _check_ids(options: ParsedOptions) -> None:
     words = options.get("vocab") is not None or options.get("tokens") is not None
     relations = options.get("arcs", "basic") == "basic" or options.get("relations") is not None
     if not words or not relations:
-        message = "'vocab' or 'tokens' must be given, and for other 'arcs' than 'basic' 'relations'"
-        raise ValueError(f"{message}: 'ax' has no training split to learn them from")
+        message = "'ax' has no training split to learn from: give 'vocab' or 'tokens'"
+        raise ValueError(f"{message}, and 'relations' unless 'arcs' is 'basic'")
 
 
 class CoLA(GLUE):

@@ -225,7 +225,7 @@ class PostTrainingDataset(Dataset):
     three times as long as the response. Labels, windows, masking, length and shares are those of the public
     code.
 
-    Blank utterances, and dialogues of one utterance, are left out; :meth:`describe` counts both.
+    Blank utterances and dialogues of one utterance are left out; :meth:`describe` counts them.
 
     Args:
         dialogues: The utterances of each dialogue, as texts or as trees.
@@ -308,12 +308,12 @@ class PostTrainingDataset(Dataset):
             relations = RelationVocab.of_arcs(label_counts(trees, arcs), relations, graph_min_freq=least)
         self.relations = relations
         if len(self.dialogues) < 2 and shares[RANDOM]:
-            message = "'dialogues' must be at least 2 with an utterance, to draw a response of another one"
+            message = "at least 2 'dialogues' must have an utterance: label 0 needs another dialogue"
             raise ValueError(f"{message} (got {len(self.dialogues)})")
         sizes = np.array([len(dialogue) for dialogue in self.dialogues], dtype=np.int64)
         self._ends = np.where(sizes < 2, 0, (sizes - short_context).clip(min=1)).cumsum()
         if not self.len():
-            message = "'dialogues' must have one of at least two utterances"
+            message = "one of 'dialogues' must have at least two utterances"
             raise ValueError(f"{message} (got {len(self.dialogues)} of one utterance)")
 
     def len(self) -> int:

@@ -502,8 +502,8 @@ class SST(TextDataset):
 
     With ``phrases=True`` every non-neutral phrase of the training trees is a training example, as in the
     papers: sentences, their parts and their words, also of neutral sentences, with repetitions; 98,794
-    instead of 6,920. Validation and test have whole sentences. Each phrase is parsed alone. By default all
-    layouts have the same examples.
+    examples instead of 6,920. Validation and test have whole sentences. Each phrase is parsed alone. By
+    default all layouts have the same examples.
 
     With ``trees=True`` a sentence has the binary constituents of the treebank, with a label for every node,
     in all splits. Examples are the non-neutral sentences; their neutral nodes have no label (-1). There are
@@ -690,8 +690,8 @@ def read_reviews(path: Path, *, phrases: bool = False) -> list[Review]:
 
 
 def with_brackets(sentence: Sentence, tree: GradedTree) -> Sentence:
-    """A parsed sentence with the treebank's constituents of several words instead of its own; a label is that
-    of its topmost own constituent over the same words, else ``X``.
+    """Replaces the constituents of a parse by the treebank's of several words. The label is that of the
+    parser's topmost constituent over the same words, else ``X``.
     """
     own: dict[tuple[int, int], str] = {}
     for label, start, end in sentence.constituents or ():

@@ -18,7 +18,7 @@ ROWS = [
 
 
 class ChainParser(Parser):
-    """Chains, one sentence per ``|``; remembers what it was given, and fails on ``FAIL``."""
+    """Returns chains, one per part between ``|``; records its texts, and fails on ``FAIL``."""
 
     def __init__(self, version: str = "1") -> None:
         super().__init__(progress=False)
@@ -40,7 +40,7 @@ class ChainParser(Parser):
 
 
 class LetterTokens:
-    """A piece a letter; the letter ``z`` is unknown."""
+    """Pieces are letters; ``z`` is unknown."""
 
     cls_id, sep_id, eou_id, unk_id = 2, 3, 4, 5
 

@@ -25,7 +25,7 @@ def write(path: Path, rows=ROWS, header="text,label\n") -> Path:
 
 @pytest.fixture
 def load(tmp_path, parser):
-    """Loads a split of a file with the rows, with options over them."""
+    """Writes the rows to a file and loads a split."""
     write(tmp_path / "train.csv")
 
     def load(split: str = "train", **options) -> CSVTexts:
@@ -73,14 +73,14 @@ def test_pairs_and_json(load, tmp_path):
 
 def test_validation_examples_are_not_in_training(load):
     texts = {s: {data.input_ids[-1].item() for data in load(s, lower=False)} for s in ("train", "val")}
-    assert not texts["train"] & (texts["val"] - {1})  # words of val alone are unknown
+    assert not texts["train"] & (texts["val"] - {1})  # words that occur only in val are unknown
     rows = {s: [row.line for row in load(s).read(Path(), s)] for s in ("train", "val")}
     assert sorted(rows["train"] + rows["val"]) == list(range(2, 22))
     assert rows["train"] == sorted(rows["train"])
     other = load("val", seed=1)
     assert [row.line for row in other.read(Path(), "val")] != rows["val"]
     assert len(load("val", val_fraction=0.5)) == 10
-    assert len(load("val", val_fraction=0.99)) == 19  # something is left to train on
+    assert len(load("val", val_fraction=0.99)) == 19  # one row remains for training
     assert load("val").processed_file_names != other.processed_file_names
 
 
@@ -91,7 +91,7 @@ def test_files_for_val_and_test(load, tmp_path):
     with pytest.raises(ValueError, match=r"'split' must be one of train, val \(got 'test'\)"):
         load("test")
     write(test, ROWS[:4])
-    assert len(load("test", **options)) == 4  # nothing is stale
+    assert len(load("test", **options)) == 4  # processed files do not hide it
     with pytest.raises(FileNotFoundError, match=r"no file .*gone.csv, which is 'test'$"):
         load("test", test=tmp_path / "gone.csv")
     with pytest.raises(
@@ -181,7 +181,7 @@ def test_wrong_options(load):
 
 
 class Unasked(Parser):
-    """Parses nothing."""
+    """Fails if it is called."""
 
     fingerprint = "unasked"
 
@@ -214,7 +214,7 @@ def test_a_longer_text_is_truncated(load, tmp_path):
     write(tmp_path / "train.csv")
     assert [[*data.input_ids] for data in load(max_words=4)] == [[*data.input_ids] for data in default]
     with pytest.raises(ValueError, match="has more than max_words=1 words"):
-        load(max_words=1)  # whatever was processed under another limit
+        load(max_words=1)  # whatever limit the processed file had
     names = {load(max_words=n, truncate=True).processed_paths[0] for n in (2, 3)}
     assert len({*names, default.processed_paths[0]}) == 3
 
@@ -246,7 +246,7 @@ GOVERNORS = [[2, 0], [2, 0, 4, 2], [0], [0, 1], [2, 0], [2, 0], [0, 1], [0, 1, 2
 
 
 def governors(data):
-    """Of each word, from 1, of the one text of an example."""
+    """The governor of each word, from 1."""
     return [int(data.word[g]) + 1 for g in data.governor_index[1:].tolist()]
 
 

@@ -1,4 +1,4 @@
-"""What is damaged in a raw file is refused with file, line and value: a table of all readers."""
+"""Errors of damaged raw files have file, line and value: a table of all readers."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def read_ids(path):
 
 
 def named(name, read):
-    """A reader of a file of another name."""
+    """The reader, given the file under another name."""
 
     def read_it(path):
         other = path.with_name(name)
@@ -139,7 +139,7 @@ def news(**changed):
     return json.dumps([{"tokens": ["Ann", "Bern"], "entities": entities, "relations": [], **changed}])
 
 
-# Reader, name of the file, its content, and the message behind the name of the file.
+# Reader, file name, content, and the message after the file name.
 DAMAGED = {
     read_sick: {
         "": "1: the file is empty",
@@ -429,9 +429,9 @@ def test_damaged_forms_and_trees():
         (variable_free, "like ( agent = )", "a word is missing before ')', token 5 of the form"),
         (variable_free, "like ( agent = cook ) )", "')' follows the end of the form"),
         (original, "cook ( x _ 1 ) AND like", "'like' is not a term of a logical form"),
-        (original, "like . agent ( x _ 2 , x _ 1 )", "every x must have a word, and one fill no role"),
+        (original, "like . agent ( x _ 2 , x _ 1 )", "every x must have a word, and exactly one x no role"),
         (original, "like . agent ( x _ 2 , x _ 1 ) AND see . agent ( x _ 2 , Ann )", "x _ 2 is 'like'"),
-        (original, "cook ( x _ 1 ) AND pilot ( x _ 2 )", "every x must have a word, and one fill no role"),
+        (original, "cook ( x _ 1 ) AND pilot ( x _ 2 )", "every x must have a word, and exactly"),
         (original, "LAMBDA a . cook ( a )", "'LAMBDA a . cook ( a )' is not a term of a logical form"),
         (bracket_tree, "[ [ the cook ] sang", "1 '[' are never closed (got '[ [ the cook ] sang')"),
         (bracket_tree, "[ the cook ] ] [ sang ]", "a ']' closes nothing"),

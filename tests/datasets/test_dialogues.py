@@ -47,7 +47,7 @@ def write(tmp_path: Path) -> Callable[..., Path]:
 
 @pytest.fixture
 def load(tmp_path, parser, write) -> Callable[..., DailyDialog]:
-    """Loads a split; the raw files are written before."""
+    """Writes the raw files and loads a split."""
     raw = write()
 
     def load(split: str = "train", **options) -> DailyDialog:
@@ -63,7 +63,7 @@ def tree(text: str, max_words: int = 50, roots: str = "all") -> Sentence:
 
 
 def with_graph(tree: Sentence) -> Sentence:
-    """The tree with an arc from its last word to its first, a copy of that, and a constituent."""
+    """The tree with an arc from its last word to its first, a copy of its first word, and a constituent."""
     deps = [[(str(head), label)] for head, label in zip(tree.head, tree.deprel)]
     deps[0].append((str(len(tree)), "conj"))
     empty = [("1.1", tree.form[0], *["_"] * 6, "1:dep", "CopyOf=1")]
@@ -71,7 +71,7 @@ def with_graph(tree: Sentence) -> Sentence:
 
 
 def slow(dialogues, vocab, max_turns=4, max_words=50, roots="all", graphs=False):
-    """Every example the obvious way, from the texts."""
+    """All examples, from the texts by plain loops."""
     examples = []
     read = {"arcs": "own", "phrases": "spans"} if graphs else {}
     for turns in dialogues:
@@ -113,8 +113,9 @@ def test_graphs_and_constituents_are_read(load, parser, monkeypatch):
 
 
 def dra(sentences: list[list[str]]) -> set[tuple[int, int]]:
-    """Eq. 2 over the dependencies of a parser, a sentence after the other: pairs (i, j) in which node i sees
-    node j. ROOT, node 0, sees all words, a word its dependents, and each node itself.
+    """DRA's equation 2 over the dependencies of all sentences: pairs (i, j) in which node i sees node j.
+
+    ROOT, node 0, sees all words; a word sees its dependents; each node sees itself.
     """
     pairs, start = {(0, node) for node in range(sum(map(len, sentences)) + 1)}, 0
     for words in sentences:  # chains: each word is the dependent of the one before
@@ -353,7 +354,7 @@ def test_layouts(tmp_path, parser, places):
 
 def test_other_numbers_of_labels_are_a_warning(tmp_path, parser, caplog):
     put(tmp_path / "raw", "train", acts=["1 2", "1 2", "1"])
-    for _ in range(2):  # the second comes from the processed file
+    for _ in range(2):  # the second time from the processed file
         caplog.clear()
         dataset = DailyDialog(tmp_path, parser=parser)
         text = "DailyDialog (train): dialogues_train.txt:2: 3 turns, but 2 labels in dialogues_act_train.txt"

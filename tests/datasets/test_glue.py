@@ -32,7 +32,7 @@ def write(folder: Path, name: str, lines: list[str]) -> Path:
 
 
 def slow_rows(path: Path, name: str, header: list[str] | None = None) -> list[tuple]:
-    """Texts and label of every row, as the csv module has them."""
+    """Texts and label of every row, read by the csv module."""
     corpus = CORPORA[name]
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, header, delimiter="\t", quoting=csv.QUOTE_NONE))
@@ -71,7 +71,7 @@ def test_splits(tiny):
         for data in train:
             data.validate()
         assert next(iter(DataLoader(train, batch_size=22))).y.shape == (22,)
-        # The same files, split the way of the papers.
+        # The same files with the splits of papers.
         dev = {
             split: GLUE(split=split, name=name, val_from="dev", **tiny) for split in ("train", "val", "test")
         }
@@ -93,7 +93,7 @@ def test_the_drawn_tenth_is_of_the_training_file_and_always_the_same(tiny, tmp_p
     numbers = {split: [int(row.texts[0].removeprefix("word")) for row in rows[split]] for split in rows}
     assert sorted([*numbers["train"], *numbers["val"]]) == list(range(105))
     assert numbers["train"] == sorted(numbers["train"])
-    # Written down: another draw would be another dev set for everybody who compares.
+    # Fixed, since results on another dev set could not be compared.
     assert numbers["val"] == VAL_OF_105
     assert GLUE(tmp_path / "b", split="val", **options).read(folder, "val") == rows["val"]
 
@@ -130,7 +130,7 @@ def test_ax_has_only_a_test_set(tiny):
         assert ax.labels == ("entailment", "neutral", "contradiction")
     with pytest.raises(ValueError, match=r"'split' must be one of test \(got 'train'\)"):
         GLUE(split="train", name="ax", vocab=vocab, **tiny)
-    with pytest.raises(ValueError, match="'vocab' or 'tokens' must be given"):
+    with pytest.raises(ValueError, match="'ax' has no training split .*: give 'vocab' or 'tokens'"):
         GLUE(split="test", name="ax", **tiny)
     with pytest.raises(ValueError, match="'relations'"):
         GLUE(split="test", name="ax", vocab=vocab, arcs="enhanced", **tiny)
@@ -141,7 +141,7 @@ def test_sst2_keeps_the_words_of_the_corpus(tmp_path, parser):
     rows = [f'it is " not " one | two n\'t fine . {i} \t{i % 2}' for i in range(10)]
     for name in ("train.tsv", "dev.tsv"):
         write(folder, name, ["sentence\tlabel", *rows])
-    train = GLUE(tmp_path / "glue", name="sst2", parser=parser, raw_from=tmp_path)  # GLUE's folder
+    train = GLUE(tmp_path / "glue", name="sst2", parser=parser, raw_from=tmp_path)
     assert train[0].num_nodes == 13
     assert parser.texts == []
     assert (tmp_path / "glue" / "raw" / "SST-2" / "train.tsv").is_file()
@@ -171,7 +171,7 @@ def test_cola_as_its_zip_is_unpacked(tmp_path, parser):
         train = CoLA(tmp_path / str(number), parser=parser, raw_from=tmp_path / folder)
         assert len(train) == 9
         assert "word0" in train.vocab
-    # Files of the folder itself come first, and other corpora have no such folder.
+    # Files of the folder itself come first; other corpora do not look in raw.
     write(tmp_path / "cola_public", "train.tsv", [f"x\t1\t\tother{i}" for i in range(10)])
     assert "other0" in CoLA(tmp_path / "own", parser=parser, raw_from=tmp_path / "cola_public").vocab
     write(tmp_path / "raw", "train.tsv", ["sentence\tlabel"])
@@ -192,7 +192,7 @@ def test_cola_is_glue_with_that_name(tiny):
 
 
 def test_limit_is_spread_over_the_split(tmp_path, parser):
-    # As CoLA's files, sorted by source.
+    # Sorted by source, as CoLA's files.
     write(tmp_path, "train.tsv", [f"s{i // 30}\t{i % 2}\t\tsource{i // 30} word{i}" for i in range(300)])
     options = {"parser": parser, "raw_from": tmp_path, "lower": False}
     train = CoLA(tmp_path / "glue", limit=90, **options)
@@ -200,7 +200,7 @@ def test_limit_is_spread_over_the_split(tmp_path, parser):
     counts = [(train.input_ids == train.vocab[f"source{number}"]).sum() for number in range(10)]
     assert sum(counts) == 90
     assert min(counts) >= 6
-    assert 20 < train.y.sum() < 70  # labels alternate: rows at even distances would have one alone
+    assert 20 < train.y.sum() < 70  # labels alternate: rows at even distances would have one label only
     assert len(CoLA(tmp_path / "glue", limit=999, **options)) == 270
 
 
@@ -229,7 +229,7 @@ def test_samples(tmp_path, parser):
         test = GLUE(tmp_path / "glue", name, "test", parser=parser, raw_from=tmp_path)
         assert test.y.tolist() == [0, 1, 0]
         assert "Dog 0" in parser.texts
-        # Official files are read in their place, and the sample then is refused.
+        # Official files are read instead, and beside them the sample is refused.
         corpus = CORPORA[name]
         line = "\t".join(["Dog"] * len(corpus.texts) + [labels[1]])
         header = "\t".join((*corpus.texts, corpus.label))

@@ -5,7 +5,7 @@ import pytest
 from graphdep.datasets import CSVTexts, OwnLabels, OwnSpans, from_hf
 
 datasets = pytest.importorskip("datasets", reason="needs the library datasets")
-if not hasattr(datasets, "Dataset"):  # the folder of that name
+if not hasattr(datasets, "Dataset"):  # else the folder datasets was imported
     pytest.skip("needs the library datasets", allow_module_level=True)
 
 
@@ -68,10 +68,10 @@ def test_spans(root):
 
 def test_errors_have_names(root):
     for options, message in [
-        ({}, "either 'text' or 'words' must name columns"),
+        ({}, "either 'text' or 'words' must be given"),
         ({"text": "sentence", "words": "w"}, "either 'text' or 'words'"),
         ({"text": "film"}, "train: no column 'film'; the columns are sentence, label, idx"),
-        ({"text": ("sentence", "b"), "spans": "at"}, "one column where there are 'spans'"),
+        ({"text": ("sentence", "b"), "spans": "at"}, "name one column if 'spans' is given"),
         ({"text": "sentence", "splits": {"train": "all"}}, "no split 'all' for 'train'; there are train"),
         (
             {"text": "sentence", "splits": {"dev": "train"}},
@@ -94,7 +94,7 @@ def test_unknown_splits_and_missing_labels(root):
     assert len(from_hf(parts, text="sentence", splits=chosen, **root)["val"]) == 20
     hidden = of({"sentence": ["A film."], "label": [-1], "idx": [0]}, label=CLASSES)
     with pytest.raises(
-        ValueError, match="test, row 0: 'label' is none of the classes bad, good \\(got -1\\)"
+        ValueError, match="test, row 0: 'label' is not among the classes bad, good \\(got -1\\)"
     ):
         from_hf({"train": films, "test": hidden}, text="sentence", **root)
     with pytest.raises(ValueError, match="'data' must be a Dataset or DatasetDict \\(got list\\)"):

@@ -1,4 +1,4 @@
-"""What every corpus does, whatever it has."""
+"""Laws of all corpora."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def agreement(folder):
 
 
 def cogs(folder):
-    for name in ("varfree-train", "varfree-gen"):  # every tenth is for validation
+    for name in ("varfree-train", "varfree-gen"):  # a tenth is for validation
         (folder / f"{name}.tsv").write_text("".join("\t".join(row) + "\n" for row in ROWS * 11))
     return {"raw_from": folder, **CHAIN}
 
@@ -148,21 +148,21 @@ def test_a_corpus(load, tmp_path, monkeypatch):
     assert json.loads(json.dumps(about)) == about
     assert about["split"] == "train"
 
-    # Batches are single examples, and so are slices.
+    # A batch has the same examples; a slice has its part of them.
     (batch,) = DataLoader(first, batch_size=len(first), follow_batch=first.follow_batch)
     for data, one in zip(batch.to_data_list(), first, strict=True):
         one.validate()
         assert all(torch.equal(torch.as_tensor(data[key]), torch.as_tensor(one[key])) for key, _ in one)
     assert len(first[1:]) == len(first) - 1
 
-    # It travels to workers.
+    # It can be pickled, as for workers.
     assert digest(pickle.loads(pickle.dumps(first))) == whole
     assert first.describe() == about
 
     # Another split has other examples.
     assert digest(load("val")) != whole
 
-    # What is processed once is neither parsed nor processed again, unless that is asked for or it is damaged.
+    # Processed files are made again only with force_reload or if they are damaged.
     with monkeypatch.context() as patch:
         patch.setattr(type(first), "read", lambda *_: pytest.fail("raw files are read again"))
         assert digest(load()) == whole
@@ -177,11 +177,11 @@ def test_a_corpus(load, tmp_path, monkeypatch):
     assert digest(load()) == whole
     assert load().describe() == about
 
-    # Raw files that are no text are refused with file and line.
+    # Errors of raw files that are not UTF-8 have file and line.
     files = [path for path in (tmp_path / "root" / "raw").rglob("*") if path.is_file()]
     for path in files:
         path.write_bytes(path.read_bytes() + b"\xff\n")
-    if files:  # else they are the user's, or there are none
+    if files:  # else the user's files, or none
         with pytest.raises(ValueError, match=rf"{files[0].parent}.*:\d+: "):
             load(raw_from=None)
 
@@ -334,12 +334,12 @@ def test_examples_have_digests_with_any_options(load):
 
 @pytest.mark.parametrize("name", [name for name, (_, make) in MAKE.items() if name != "Probes"])
 def test_other_parsers_change_no_digest(name, tmp_path):
-    """Though they find other words in a text."""
+    """Even if the parser splits words differently."""
     corpus, options = MAKE[name]
     (tmp_path / "files").mkdir()
     made = {**options(tmp_path / "files"), "log": False}
     if made.get("parser") != "chain":
-        pytest.skip("of words with trees of their own")
+        pytest.skip("the corpus has trees")
     chain, parsed = (corpus(tmp_path / "root", **{**made, "parser": name}) for name in ("chain", "bundled"))
     assert chain.example_digests() == parsed.example_digests()
 
@@ -353,7 +353,7 @@ cells = st.lists(
 @settings(max_examples=25, deadline=None)
 @given(cells, st.data())
 def test_another_text_or_label_is_another_digest(rows, data):
-    """And where neither differs, the digest is the same."""
+    """Digests are equal if and only if texts and labels are."""
     number = data.draw(st.integers(0, len(rows) - 1))
     others = [*rows[:number], data.draw(cells)[0], *rows[number + 1 :]]
     with TemporaryDirectory() as folder:

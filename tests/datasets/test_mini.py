@@ -112,7 +112,7 @@ def reviews() -> dict[str, list[tuple[str, int]]]:
 
 @pytest.fixture(scope="module")
 def paraphrases() -> dict[str, list[tuple[str, int]]]:
-    """Both sentences as one string, the words of the second marked."""
+    """Both sentences as one string, with a prefix at the words of the second."""
     both, test = read_mrpc(MINI / "raw" / TRAIN), read_mrpc(MINI / "raw" / TEST)
     dev = read_dev_ids(MINI / "raw" / "mrpc_dev_ids.tsv", both)
     splits = {
@@ -141,17 +141,17 @@ def test_mini_of_two_labels_defeats_a_bag_of_words(request, corpus):
 
 
 def test_labels_of_mini_sentences_depend_on_the_film(reviews):
-    """Reads the words again, by rules that know the frames by their function words."""
+    """The label follows from the words, by rules for the function words of the frames."""
     for text, label in (row for rows in reviews.values() for row in rows):
         words = text.split()
         adjectives = [i for i, word in enumerate(words) if word in mini_sst.GOOD + mini_sst.BAD]
-        film_is_first = words[1] in mini_sst.FILMS  # in these frames the film's adjective is the first
+        film_is_first = words[1] in mini_sst.FILMS  # the first adjective is then that of the film
         place = adjectives[0 if film_is_first else 1]
         assert ((words[place] in mini_sst.GOOD) != (words[place - 1] == "not")) == label
 
 
 def test_mini_dialogues_answer_from_the_event():
-    """Reads the events again, by rules that know the frames by their function words."""
+    """The answers follow from the event, by rules for the function words of the frames."""
     events = []
     for name in DAILY_DIALOG_NAMES.values():
         for turns, _ in read_daily_dialog(MINI / "raw" / f"dialogues_{name}.txt"):
@@ -210,7 +210,7 @@ def numbers(row) -> tuple[bool, bool, bool]:
     return labels[main] == "plural", is_plural(subject), is_plural(before[-1])
 
 
-def test_training_leaves_the_rule_open_and_the_test_split_does_not(rows):
+def test_only_the_test_split_separates_subject_and_last_noun(rows):
     for split in SIZES:
         asked = [numbers(row) for row in rows[split] if row.flag == "PRESENT"]
         assert all(verb == subject for verb, subject, _ in asked)

@@ -29,7 +29,7 @@ SHARED = tuple({*ParsedOptions.__annotations__} - {"raw_from", "root_node"})
 SENTENCES = ("CSVTexts", "CoLA", "GLUE", "MRPC", "SICK", "SST", "UDTreebank")
 SELECTIONS = ("DailyDialogSelection", "Douban", "ECommerce", "Ubuntu", "UbuntuIRC")
 CORPORA = (*SENTENCES, "DailyDialog", "EmpatheticDialogues", *SELECTIONS)
-# The constructors that spell the keys of each class of options.
+# The constructors that declare the keys of each class of options.
 MAKERS = {
     ParsedOptions: (TextDataset, ParsedDataset),
     DialogueOptions: (DialogueDataset, TextDataset, ParsedDataset),
@@ -77,7 +77,7 @@ def test_shared_options_are_those_that_the_bases_take():
 
 
 def entries_of(options):
-    """What is said of each key, with that of the classes that a class of options is made of."""
+    """The documentation of each key, including inherited keys."""
     docs = [
         inspect.cleandoc(kind.__doc__)
         for kind in KINDS
@@ -134,7 +134,7 @@ def test_keywords_arrive(tmp_path, monkeypatch):
 
     def init(self, root, split, **options):
         got.update(options)
-        raise KeyboardInterrupt  # there is nothing to go on with
+        raise KeyboardInterrupt  # ends the constructor
 
     monkeypatch.setattr(ParsedDataset, "__init__", init)
     for name in SENTENCES:

@@ -29,7 +29,7 @@ from graphdep.transforms import resolve
 from graphdep.vocab import RelationVocab, VocabTokens
 from tests.kit.tiny_corpora import write_tiny_dialogues
 
-# One word an utterance says where it is from: word "d.u" is utterance u of dialogue d.
+# Each utterance is one word: "d1u2" is utterance 2 of dialogue 1.
 SIZES = (6, 2, 1, 4, 3, 5)
 DIALOGUES = [[f"d{d}u{u}" for u in range(size)] for d, size in enumerate(SIZES)]
 VOCAB = Vocab(word for dialogue in DIALOGUES for word in dialogue)
@@ -47,14 +47,14 @@ def place(word_id: int) -> tuple[int, int]:
 
 
 def places(data) -> tuple[list[tuple[int, int]], tuple[int, int]]:
-    """The utterances of a sample's context and its response, with masked words restored."""
+    """The utterances of a sample's context and its response, without masking."""
     ids = torch.where(data.mlm_target >= 0, data.mlm_target, data.input_ids)
     *context, response = [place(i) for i in ids[data.node_type == NodeType.WORD].tolist()]
     return context, response
 
 
 def windows(k: int) -> list[tuple[int, list[int], int]]:
-    """Dialogue, context and next utterance of every sample, one after the other."""
+    """Dialogue, context and next utterance of every sample."""
     out = []
     for d, size in enumerate(SIZES):
         if size > k:
@@ -93,10 +93,10 @@ def test_responses_are_drawn_evenly():
     samples = dataset(shares=(0.5, 0.5, 0.0), short_context=2)
     others, same = Counter(), Counter()
     for epoch in range(700):
-        data = samples[Key(epoch, 1)]  # context 1, 2 of the first dialogue
+        data = samples[Key(epoch, 1)]  # context: utterances 1 and 2 of dialogue 0
         response = places(data)[1]
         (same if data.y.item() else others)[response] += 1
-    # Dialogues evenly, and so the utterance of a dialogue of one as often as all of another.
+    # Dialogues are drawn uniformly, whatever their length.
     by_dialogue = Counter()
     for (d, _), count in others.items():
         by_dialogue[d] += count
@@ -158,7 +158,7 @@ def same(first, second) -> bool:
 def test_a_sample_depends_on_seed_epoch_and_number_only():
     samples, again = dataset(seed=5), dataset(seed=5)
     number = range(len(samples))
-    list(again)  # whatever was drawn before
+    list(again)  # earlier draws do not matter
     assert all(same(samples[Key(2, i)], again[Key(2, i)]) for i in number)
     assert all(same(samples[Key(0, i)], samples[i]) for i in number)
     assert not all(same(samples[Key(1, i)], samples[Key(2, i)]) for i in number)
@@ -185,7 +185,7 @@ def test_a_loader_draws_the_same_with_and_without_workers():
 
 
 class Pairs(Parser):
-    """The second word is the root of all; counts what it is asked for."""
+    """The second word governs all others; records its texts."""
 
     def __init__(self) -> None:
         super().__init__(progress=False)
@@ -242,13 +242,13 @@ def test_bad_input():
         (DIALOGUES, {"short_context": 0}, r"'short_context' must be at least 1 \(got 0\)"),
         (DIALOGUES, {"shares": (0.5, 0.5, 0.5)}, r"'shares' must be three probabilities that sum to 1"),
         (DIALOGUES, {"shares": (1.5, -0.5, 0.0)}, r"'shares' must be three probabilities that sum to 1"),
-        (DIALOGUES[:1], {}, r"'dialogues' must be at least 2 with an utterance.* \(got 1\)"),
+        (DIALOGUES[:1], {}, r"at least 2 'dialogues' must have an utterance.* \(got 1\)"),
         (
             [["a"], ["b"]],
             {},
-            r"'dialogues' must have one of at least two utterances \(got 2 of one utterance\)",
+            r"one of 'dialogues' must have at least two utterances \(got 2 of one utterance\)",
         ),
-        ([], {"shares": (0.0, 0.5, 0.5)}, "'dialogues' must have one of at least two utterances"),
+        ([], {"shares": (0.0, 0.5, 0.5)}, "one of 'dialogues' must have at least two utterances"),
     ]:
         with pytest.raises(ValueError, match=message):
             dataset(dialogues, **options)
@@ -274,7 +274,7 @@ def test_it_is_a_dataset_like_those_of_pyg():
     assert same(samples[-1], samples[size - 1])
     assert same(samples[np.int64(2)], samples[torch.tensor(2)])
     assert same(samples[Key(4, -1)], samples[Key(4, size - 1)])
-    both = samples[0, 1]  # two samples, as in every dataset of PyG, and not an epoch and a number
+    both = samples[0, 1]  # two samples, as in PyG, not epoch and number
     assert isinstance(both, PostTrainingDataset)
     assert len(both) == 2
     assert all(same(both[i], samples[i]) for i in range(2))
@@ -298,7 +298,7 @@ def test_roots_of_several_sentences():
     for options, depth in [({}, [1, 2, 1, 2]), ({"roots": "first"}, [1, 2, 2, 3])]:
 
         class Pairs(Parser):
-            """Two words a sentence."""
+            """Sentences of two words."""
 
             fingerprint = "pairs"
 
@@ -440,7 +440,7 @@ def test_right_responses_end_dialogues_and_beginnings_are_left_out(tmp_path, par
     assert sorted(positive_dialogues(dataset)) == [
         ["a b", "c", "d e", "i"],
         ["c", "g"],
-        ["c", "h"],  # without the blank one
+        ["c", "h"],  # without the blank utterance
     ]
     assert sorted(positive_dialogues(dataset[:2])) == [["a b", "c", "d e"]]
 
@@ -455,7 +455,7 @@ def test_trees(tmp_path, parser):
 
 
 def reply_tree(draw: random.Random, size: int) -> list[list[str]]:
-    """The chains of replies to each message but the first ones, some of which are blank."""
+    """The chain of replies up to each message but the first two; some messages are blank."""
     blank = {number for number in range(size) if draw.random() < 0.1}
     answers = {number: draw.randint(max(0, number - 4), number - 1) for number in range(2, size)}
     chains = []
@@ -489,7 +489,7 @@ def test_each_window_of_branching_chains_occurs_once(tmp_path, parser):
             expected = {window for chain in longest for window in windows_of(chain, k)}
             drawn = [window for dialogue in dialogues for window in windows_of(dialogue, k)]
             assert sorted(drawn) == sorted(expected)
-            assert len(drawn) < sum(len(windows_of(chain, k)) for chain in longest)  # they do branch
+            assert len(drawn) < sum(len(windows_of(chain, k)) for chain in longest)  # chains share windows
             vocab = Vocab(f"m{number}" for number in range(60))
             samples = PostTrainingDataset(
                 dialogues,

@@ -146,7 +146,7 @@ MRPC_ROW = "1\t11\t12\tA dog runs\tA dog ran\n"
 
 
 def rows(start: int, stop: int) -> str:
-    """Rows in which every third is no paraphrase; the second sentence has a bare quote."""
+    """Rows of MRPC, every third without a paraphrase; second sentences begin with a quotation mark."""
     return "".join(
         f'{int(i % 3 > 0)}\t{10 * i}\t{10 * i + 1}\tDog {i} runs\t"Dog {i} ran, he said\n'
         for i in range(start, stop)
@@ -213,7 +213,7 @@ def test_mrpc_without_dev_ids(tmp_path, parser, msrp, caplog):
         assert 100 not in first_ids(MRPC(tmp_path / "mrpc", "train", parser=parser))
         MRPC(tmp_path / "mrpc", "test", parser=parser, vocab=val.vocab)
     assert len(caplog.records) == 1
-    (msrp / DEV_IDS[0]).write_bytes(dev_ids)  # they appear later: no stale split
+    (msrp / DEV_IDS[0]).write_bytes(dev_ids)  # the processed split is not used
     assert first_ids(MRPC(tmp_path / "mrpc", "val", parser=parser, raw_from=msrp)) == [30, 50]
 
 
@@ -227,7 +227,7 @@ def test_mrpc_of_glue(tmp_path, parser, msrp, glue):
     ):
         MRPC(tmp_path / "mrpc", "test", parser=parser)
     (glue / TEST).write_bytes((msrp / TEST).read_bytes())
-    (glue / TRAIN).write_bytes((msrp / TRAIN).read_bytes())  # GLUE's script leaves it there
+    (glue / TRAIN).write_bytes((msrp / TRAIN).read_bytes())  # as after GLUE's script
     test = MRPC(tmp_path / "mrpc", "test", parser=parser, raw_from=glue)
     assert first_ids(test) == [260, 270, 280, 290]
     assert first_ids(MRPC(tmp_path / "both", "val", parser=parser, raw_from=glue)) == [50, 60]
@@ -244,7 +244,7 @@ def test_mrpc_keeps_the_layouts_apart(tmp_path, parser, msrp, glue):
     assert [len(MRPC(root, parser=parser, layout=layout)) for layout in ("msrp", "glue")] == [23, 4]
     with pytest.raises(ValueError, match=r"'layout' is 'glue', but the files in raw_from=.* are 'msrp'"):
         MRPC(root, **val, layout="glue", raw_from=msrp)
-    (msrp / TRAIN).unlink()  # the test file is that of both layouts
+    (msrp / TRAIN).unlink()  # both layouts have the same test file
     assert MRPC(tmp_path / "glue", parser=parser, raw_from=glue).layout == "glue"
     assert len(MRPC(tmp_path / "glue", "test", parser=parser, raw_from=msrp)) == 4
     assert MRPC(tmp_path / "glue", parser=parser).layout == "glue"
@@ -254,7 +254,7 @@ def test_mrpc_with_an_empty_split(tmp_path, parser, msrp):
     dev_ids = msrp / DEV_IDS[0]
     right = dev_ids.read_text(encoding="utf-8")
     dev_ids.write_text("".join(f"{10 * i}\t{10 * i + 1}\n" for i in range(1, 26)), encoding="utf-8")
-    for split in MRPC.splits:  # the vocabulary is that of the training split
+    for split in MRPC.splits:  # all need the vocabulary of train
         with pytest.raises(
             ValueError, match=rf"the split 'train' has no examples in .*{TRAIN} and .*{DEV_IDS[0]}"
         ):
@@ -369,13 +369,13 @@ def test_sst_keeps_the_layouts_apart(tmp_path, parser, sentences, glue_of_sst):
 
 TREES = [
     "(3 (2 It) (4 (3 (2 really) (3 works)) (2 .)))",
-    "(2 (2 neither) (2 (1 dull) (3 (2 -LRB-) (4 fine))))",  # neutral, with phrases that are not
+    "(2 (2 neither) (2 (1 dull) (3 (2 -LRB-) (4 fine))))",  # a neutral sentence with other phrases
     "(0 (1 dull) (2 1\\/2))",
 ]
 
 
 def phrases_of(text: str) -> list[tuple[list[str], int]]:
-    """All phrases of a tree, by recursion over its brackets: each before its parts."""
+    """All phrases of a tree in preorder, by recursion over its brackets."""
     grade, rest = int(text[1]), text[3:-1]
     if not rest.startswith("("):
         return [([{"-LRB-": "(", "-RRB-": ")"}.get(rest, rest.replace("\\/", "/"))], grade)]
@@ -487,7 +487,7 @@ def test_trees_have_the_labels_of_all_nodes(tmp_path, parser, graded_files):
     assert dataset[1].phrase_index.tolist() == [[1, 1, 3], [4, 2, 4]]
     assert dataset[1].phrase_y.tolist() == [0, 0, -1]
     assert (dataset[2].word_y.tolist(), dataset[2].phrase_y.tolist()) == ([-1, 1], [])
-    # In a chain the subtree of a word are all words from it on; ", long (" is no phrase.
+    # In a chain, a subtree has all words from its top word on; ", long (" is no phrase.
     assert [data.node_y.tolist() for data in dataset] == [[1, 1, 1, 1], [0, 0, -2, -1, -1], [1, 1]]
     assert dataset.describe()["without_phrase"] == 1 / 8
     assert "the subtrees of 1 of 8 words (12.5%) are not phrases" in dataset.describe()["note"]
@@ -521,7 +521,7 @@ def test_the_words_of_a_subtree(sentence):
 
 
 def test_trees_may_have_the_labels_of_a_parser(tmp_path):
-    """Of the topmost constituent of the parser over the same words."""
+    """The label is that of the parser's topmost constituent over the same words."""
     tree = GradedTree(["a", "b", "c"], [(3, 0, 3), (2, 0, 1), (4, 1, 3), (2, 1, 2), (4, 2, 3)])
     parsed = Sentence(*CHAIN, constituents=[("S", 0, 3), ("VP", 0, 3), ("NP", 0, 2)])
     assert with_brackets(parsed, tree).constituents == [("S", 0, 3), ("X", 1, 3)]
@@ -585,7 +585,7 @@ def test_ud_treebank_enhanced_arcs(tmp_path):
     assert ([2, 1], relations["nsubj"]) in arcs
     assert basic[4].arc_index.size(1) == 7
     assert enhanced[4].arc_index.size(1) == 10
-    assert enhanced.describe()["unknown_relations"] > 0  # conj:and is a conj
+    assert enhanced.describe()["unknown_relations"] > 0  # conj:and counts as conj
 
 
 def test_ud_treebank_learns_the_labels_of_its_graphs(tmp_path):
@@ -616,7 +616,7 @@ def test_ud_treebank_in_parts(tmp_path):
     for name, sentence in zip("ba", read_conllu(RAW / "en_mini-ud-train.conllu")):
         (raw / f"en_mini-ud-train-{name}.conllu").write_text(format_conllu(sentence) + "\n")
     dataset = UDTreebank(tmp_path / "ud", raw_from=raw)
-    assert [data.num_nodes for data in dataset] == [11, 8]  # by file name
+    assert [data.num_nodes for data in dataset] == [11, 8]  # sorted by file name
     (raw / "fr_other-ud-train.conllu").write_text(format_conllu(sentence) + "\n")
     with pytest.raises(ValueError, match="holds several corpora .*en_mini.*fr_other.*its own 'root'"):
         UDTreebank(tmp_path / "other", raw_from=raw)

@@ -1,4 +1,4 @@
-"""Tiny corpora of all families, settings of runs of a fraction of a second on them, and runs made once."""
+"""Tiny corpora of all families, settings of short runs on them, and runs that tests share."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ WRITERS: dict[str, Callable[[Path], dict[str, str]]] = {
     "rte": write_tiny_glue,
     "ud-tags": lambda folder: {"root": str(folder), "raw_from": str(UD)},
 }
-# The pieces that a tiny pretrained encoder reads of an example: too few for some.
+# The largest number of pieces of an example, too small for some examples.
 PIECES = {"propbank-ewt": 24, "semeval2010": 26, "ubuntu": 32}
 
 
@@ -53,7 +53,7 @@ def raw() -> Path:
 
 @pytest.fixture(scope="session")
 def marked(tmp_path_factory) -> Path:
-    """The same with ``Vowel=Yes`` in MISC at words that begin with one, and ``Length`` at short words."""
+    """The same with MISC ``Vowel=Yes`` at words that begin with a vowel, and ``Length`` at short words."""
     return write_tiny_tags(UD, tmp_path_factory.mktemp("marked"))
 
 
@@ -66,7 +66,7 @@ def encoder(tmp_path_factory) -> str:
 
 @pytest.fixture(scope="session")
 def role_rows() -> list[dict[str, Any]]:
-    """Who sees whom, with the verb marked: objects of JSON lines."""
+    """Rows about who sees whom, with the verb marked."""
     return [
         {"words": [a, "sees", b], "labels": ["A0", "O", "A1"], "mark": 1, "id": f"{a}{b}"}
         for a in NAMES
@@ -77,7 +77,7 @@ def role_rows() -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="session")
 def places(tmp_path_factory, corpus, opinions, role_rows) -> Callable[[str], dict[str, Any]]:
-    """Where the tiny corpus of a task is."""
+    """Settings with the files of the tiny corpus of a task."""
     made: dict[str, dict[str, Any]] = {"sick-e": corpus, "sick-r": corpus, "sst": opinions}
 
     def places(task: str) -> dict[str, Any]:
@@ -96,7 +96,7 @@ def places(tmp_path_factory, corpus, opinions, role_rows) -> Callable[[str], dic
 
 @pytest.fixture(scope="session")
 def settings_of(places, request) -> Callable[..., dict[str, Any]]:
-    """Settings of a short run on a task, whose model stands on the tiny pretrained encoder or on none."""
+    """Settings of a short run on a task, with or without the tiny pretrained encoder."""
 
     def settings_of(task: str, pretrained: bool = False) -> dict[str, Any]:
         own = {**places(task), **SHORT, "task": task}
@@ -120,7 +120,7 @@ def settings_of(places, request) -> Callable[..., dict[str, Any]]:
 
 @pytest.fixture(scope="session")
 def config_of(settings_of) -> Callable[..., TrainConfig]:
-    """Such settings with a model of the task's tables, and others in place of some."""
+    """Settings of a short run of a model, with changes."""
 
     def config_of(task: str, model: str, **others: Any) -> TrainConfig:
         settings = settings_of(task, model.startswith("bert") and task != "ubuntu")
@@ -131,7 +131,7 @@ def config_of(settings_of) -> Callable[..., TrainConfig]:
 
 @pytest.fixture(scope="session")
 def trained(config_of, tmp_path_factory) -> Callable[..., tuple[Path, dict[str, Any]]]:
-    """A short run, made once for all tests: its folder, in which nobody changes anything, and its result."""
+    """A short run that tests share: its folder, which they do not change, and its result."""
     made: dict[str, tuple[Path, dict[str, Any]]] = {}
 
     def trained(task: str, model: str, **others: Any) -> tuple[Path, dict[str, Any]]:
@@ -155,7 +155,7 @@ def run(tmp_path, monkeypatch) -> Callable[..., Any]:
 
 @pytest.fixture
 def row_of() -> Callable[[object], Any]:
-    """Says in an error which row of a table it is of."""
+    """Adds the row of a table to an error."""
 
     @contextmanager
     def row_of(value: object) -> Iterator[None]:

@@ -1,4 +1,4 @@
-"""What answers from a checkpoint: sentence vectors, responses and rankings obey the same laws."""
+"""Laws of the predictors of sentence vectors, responses and rankings."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ ODD = ["😀", "我 喜欢 茶", "مرحبا بك", "\x00", "the " * 2000, "\u20
 
 
 class Stub(Parser):
-    """A flat tree for every full stop; long texts fail, and some have no word. Keeps what it was asked."""
+    """Returns a flat tree per full stop; fails on long texts; records its texts."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -88,7 +88,7 @@ def flat(words):
 
 
 def joined(first, second, roots="first"):
-    """Two flat trees as one."""
+    """Two flat trees, joined."""
     root, label = (0, "root") if roots == "all" else (1, "parataxis")
     heads = [0] + [1] * (len(first) - 1) + [root] + [len(first) + 1] * (len(second) - 1)
     deprel = [*first.deprel, label, *second.deprel[1:]]
@@ -107,7 +107,7 @@ MODELS = {"sick-e": "dt", "dailydialog": "transformer-dra", "ubuntu": "bert-sia"
 
 
 def save(folder, task, model=None, *, vocab=None, change=None, **settings):
-    """A checkpoint of a model that is not trained, with weights large enough to have opinions."""
+    """A checkpoint of an untrained model, with weights large enough for different predictions."""
     model = model or MODELS[task]
     config = TrainConfig.of(model, task=task, accelerator="cpu", **{**SETTINGS[task], **settings})
     state = RunState(config, vocab or Vocab(WORDS, lower=True), RelationVocab(), {})
@@ -195,7 +195,7 @@ def same(answers, others, tolerance=1e-4):
 
 
 @each
-def test_company_changes_nothing(new, kind, monkeypatch):
+def test_answers_do_not_depend_on_the_batch(new, kind, monkeypatch):
     one = new(kind)
     alone = [answer for question in kind.questions for answer in kind.ask(one, [question])]
     assert len({str(answer) for answer in alone}) > 1
@@ -452,7 +452,7 @@ def test_arguments_are_kept_as_given_and_nothing_is_loaded_before_it_is_needed()
     assert encoder.fit(["a"]) is encoder
 
 
-def test_what_is_changed_is_loaded_anew(new, tmp_path):
+def test_a_changed_checkpoint_is_loaded_again(new, tmp_path):
     encoder = new(vectors, save(tmp_path, "sick-e"))
     before = encoder.encode(TEXTS)
     loaded = encoder._loaded
@@ -461,10 +461,10 @@ def test_what_is_changed_is_loaded_anew(new, tmp_path):
     os.utime(
         save(tmp_path, "sick-e", change=lambda model: model.encoder.embedding.word.weight.neg_()), ns=(1, 1)
     )
-    assert not torch.allclose(encoder.encode(TEXTS), before)  # the file
+    assert not torch.allclose(encoder.encode(TEXTS), before)  # another file
     (tmp_path / "other").mkdir()
     encoder.set_params(checkpoint=save(tmp_path / "other", "sick-e"))
-    assert torch.allclose(encoder.encode(TEXTS), before)  # the parameter
+    assert torch.allclose(encoder.encode(TEXTS), before)  # another parameter
 
 
 @pytest.mark.parametrize("copied", [clone, copy.deepcopy, lambda e: pickle.loads(pickle.dumps(e))])
@@ -482,7 +482,7 @@ def test_in_a_pipeline_and_as_a_data_frame(encoder):
     pipeline = Pipeline([("encode", encoder), ("classify", LogisticRegression(C=1e4))])
     assert cross_val_score(pipeline, texts, labels, cv=2).shape == (2,)
     assert pipeline.fit(texts, labels).score(texts, labels) == 1
-    assert make_pipeline(encoder).transform(texts).shape == (12, 8)  # fitted or not
+    assert make_pipeline(encoder).transform(texts).shape == (12, 8)  # without fitting
     assert pipeline[:-1].get_feature_names_out()[-1] == "sentenceencoder7"
     frame = encoder.set_output(transform="pandas").fit_transform(pd.Series(TEXTS, index=list("abcde")))
     assert list(frame.index) == list("abcde")
@@ -505,7 +505,7 @@ def test_a_model_in_memory(checkpoint, encoder):
     with torch.no_grad():
         for parameter in task.model.parameters():
             parameter.mul_(1.5)
-    assert not torch.allclose(made.encode(TEXTS), expected)  # it is the model, not a copy
+    assert not torch.allclose(made.encode(TEXTS), expected)  # the model is not copied
     with pytest.raises(ValueError, match="a model in memory has no settings to save"):
         made.save_pretrained("anywhere")
 
@@ -528,7 +528,7 @@ def test_arcs_and_edges_of_a_model_in_memory(monkeypatch, edges):
     for arcs in ("basic", "enhanced"):
         SentenceEncoder.from_model(*parts, arcs=arcs).encode(["ann saw bob"])
     assert asked == ["enhanced"]
-    assert seen == [3, 4]  # that from ROOT among them
+    assert seen == [3, 4]  # including the arc from ROOT
     with pytest.raises(ValueError, match=r"'arcs' must be one of basic, .*\(got 'more'\)"):
         SentenceEncoder.from_model(*parts, arcs="more")
     with pytest.raises(ValueError, match=r"'max_length' is for a pretrained encoder \(got 9\)"):
@@ -576,7 +576,7 @@ def test_responses_are_those_of_the_model_on_each_context_alone(new, tmp_path, r
     assert len({text for (text,) in expected}) >= 3
     stub = Stub()
     assert new(responses, path, parser=stub).respond(CONTEXTS) == expected
-    assert {*stub.seen} == {turn for context in CONTEXTS for turn in context[-3:]}  # the last turns alone
+    assert {*stub.seen} == {turn for context in CONTEXTS for turn in context[-3:]}  # only the last turns
 
 
 @pytest.mark.parametrize(
@@ -669,7 +669,7 @@ def test_scores_are_those_of_each_candidate_alone(new, tmp_path, model):
         with torch.no_grad():
             scores.append(task.model(task.edges(Batch.from_data_list([data]))).double().sigmoid().item())
     assert len({round(score, 3) for score in scores}) > 1
-    if model != "bert-sia@random":  # whose trees depend on the seed and the words, not on the batch
+    if model != "bert-sia@random":  # its random trees depend on seed and words
         assert found.scores == pytest.approx(scores, abs=1e-5)
     assert found.ranking == sorted(range(4), key=lambda number: -found.scores[number])
 
@@ -697,7 +697,7 @@ def test_what_is_cut_is_counted_and_the_last_turns_are_read(new, tmp_path):
 
 @each
 def test_outputs_that_are_not_finite_are_no_answer(new, kind, tmp_path):
-    if kind is responses:  # whose scores are those of symbols
+    if kind is responses:  # its scores are of words
         return
 
     def blow_up(model):

@@ -34,7 +34,7 @@ def test_responses_and_their_scores_and_floors(trained):
         first = json.loads(lines[0])
         assert first["context"] == ["ann saw bob"]
         assert first["reference"] == "bob met cid"
-    floors = [name for name in result["floor"] if "bleu" in name]  # of a constant response
+    floors = [name for name in result["floor"] if "bleu" in name]  # a constant response
     assert len(floors) == 6
     assert not [name for name in result["floor"] if "dist" in name]
     assert all(result["reference"][name] >= result["floor"][name] for name in floors)
@@ -80,13 +80,13 @@ def test_one_response_has_no_floor_but_a_score_and_how_to_decode_can_change(conf
     assert "val_bleu2_method7" in result["metrics"]
     assert "val_bleu2_method7" not in result["floor"]
     assert result["reference"] == {}
-    # More epochs are another run where the rate falls.
+    # With a falling learning rate, more epochs are another run.
     with pytest.raises(ValueError, match="another run, which cannot be resumed: max_epochs: 3 != 2"):
         train(config(limit_generate=1, max_epochs=3), tmp_path, resume=True)
     shorter = config(limit_generate=1, max_epochs=2, max_length=2)
     with pytest.raises(ValueError, match="another run, which cannot be resumed: max_length"):
         train(shorter, tmp_path, resume=True)
-    (tmp_path / RESULT).unlink()  # until there is a result
+    (tmp_path / RESULT).unlink()  # without a result it may change
     assert train(shorter, tmp_path, resume=True)["metrics"]["test_mean_length"] <= 2
 
 
@@ -116,7 +116,7 @@ def test_batches_by_tokens_hold_every_example_once(config, tmp_path):
     assert len(seen) == len(set(seen)) == len(splits["train"])
     assert loader.batch_sampler.count(1) == len(list(loader))
     sizes = [len(b) for b in TokenBatchSampler(range(3), torch.tensor([5, 50, 5]), 40)]
-    assert sizes == [1, 1, 1]  # what is too large is a batch of its own
+    assert sizes == [1, 1, 1]  # a too large example is a batch by itself
     options = {"batch_tokens": 60, "precision": "bf16-mixed", "clip": 1.0, "limit_generate": 0}
     result = train(config("transformer-dra", **options), tmp_path)
     assert math.isfinite(result["metrics"]["test_perplexity"])

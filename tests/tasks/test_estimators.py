@@ -1,4 +1,4 @@
-"""Estimators that train: classifiers of texts, of words and of marked spans obey the same laws."""
+"""Laws of the estimators of texts, of words and of marked spans."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ PARSED = [Sentence(one, [2, 0, 2, 2], ["nsubj", "root", "obj", "punct"]) for one
 
 
 class Kind(NamedTuple):
-    """An estimator, what it is fitted to and asked for, and the file of the same run."""
+    """An estimator, its inputs and labels, and a file for the same run."""
 
     make: Callable[..., Any]
     asked: tuple[Any, ...]
@@ -96,7 +96,7 @@ class Kind(NamedTuple):
         return model.score(sentences, self.labels, *more)
 
     def shares(self, model: Any, asked: tuple[Any, ...] | None = None) -> np.ndarray:
-        """Probabilities, a row a text, word or example."""
+        """Probabilities, one row per text, word or example."""
         found = model.predict_proba(*(self.asked if asked is None else asked))
         return np.concatenate(found) if isinstance(found, list) else found
 
@@ -140,7 +140,7 @@ each = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 
 @pytest.fixture(scope="module")
 def fitted():
-    """Each of them, fitted once."""
+    """Each estimator, fitted once."""
     made: dict[str, Any] = {}
 
     def fitted(kind: Kind) -> Any:
@@ -167,7 +167,7 @@ def test_learns_and_predicts(fitted, kind):
     assert sum(model.result_["data"]["examples"].values()) == len(kind.labels)
     assert model.parser_failures == 0
     assert getattr(model, "lost_spans" if kind is spans else "cut_words") == 0
-    assert is_classifier(model) == (kind is not words)  # whose labels would be one a row
+    assert is_classifier(model) == (kind is not words)  # classifiers have one label per row
     assert getattr(graphdep, kind.make.__name__) is kind.make
 
 
@@ -197,7 +197,7 @@ def test_probabilities_of_words_are_those_of_the_model_with_its_mark(fitted):
         mark_words(data, [int(number == mark) for number in range(len(one))])
         with torch.no_grad():
             logits = task(task.edges(Batch.from_data_list([data])))
-        expected = logits.double().softmax(dim=1).numpy()[:, [1, 2, 0]]  # the model has O first
+        expected = logits.double().softmax(dim=1).numpy()[:, [1, 2, 0]]  # O is the first class of the model
         np.testing.assert_allclose(share, expected, atol=1e-6)
     first, second = (model.predict_proba(asked[:1], [mark])[0] for mark in (0, 1))
     assert not np.allclose(first, second)
@@ -229,12 +229,12 @@ def test_saved_loaded_copied(fitted, kind, tmp_path):
         assert type(same) is kind.make
         np.testing.assert_allclose(kind.shares(same), expected, atol=1e-6)
         assert same.classes_.tolist() == model.classes_.tolist()
-    # A copy of it trains as it was trained.
+    # A clone has the settings of the training.
     mine, its = model.get_params(), clone(loaded).get_params()
     assert its.pop("model") == "dt"
     changed = {"model", "batch_size", "progress", "encoder"}
     assert all(mine[name] == value for name, value in its.items() if name not in changed)
-    assert mine.keys() - its.keys() <= {"model", "dropout", "min_freq"}  # as its preset has them
+    assert mine.keys() - its.keys() <= {"model", "dropout", "min_freq"}  # settings of its preset
     assert its["encoder"] in (None, "transformer")
     state = load_task(path)[1]
     assert state.config.train.split("-")[0] in ("texts", "sentences", "spans")
@@ -268,7 +268,7 @@ def test_the_same_run_as_that_of_the_command_line(fitted, kind, tmp_path):
 
 
 @each
-def test_a_kept_model_is_evaluated_as_it_is(kind, tmp_path, monkeypatch):
+def test_a_saved_model_has_the_scores_of_its_fit(kind, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     model = kind.fit(None, "bilstm", folder="kept")
     (tmp_path / "other").mkdir()
@@ -294,13 +294,13 @@ def test_a_search_over_numbers_of_numpy(kind, tmp_path):
     loaded = load(kind, tmp_path / "best.ckpt")
     np.testing.assert_allclose(kind.shares(loaded, kind.alone), kind.shares(best, kind.alone), atol=1e-6)
     assert (loaded.settings["lr"], loaded.random_state) == (float(best.settings["lr"]), 3)
-    # Two folds and all texts: no fit has written over another one's.
+    # Two folds and all texts: each fit has its own file.
     assert len([*tmp_path.glob("*-*.jsonl")]) == 3
 
 
 @each
 def test_a_model_is_no_encoder(kind):
-    """Nor is it looked for on the hub."""
+    """The name of a model as encoder is an error, without a look at the hub."""
     assert kind.make().encoder is None
     for name in ("dt", "DT"):
         with pytest.raises(
@@ -529,7 +529,7 @@ def test_pairs_by_the_shape_of_the_texts(tmp_path):
     expected = model.predict_proba(PAIRS)
     for pairs in (np.array(PAIRS), pd.DataFrame(PAIRS, columns=["a", "b"])):
         np.testing.assert_array_equal(model.predict_proba(pairs), expected)
-    for lists in ([list(pair) for pair in PAIRS], [["so", "it"]]):  # which may be meant as words, and are
+    for lists in ([list(pair) for pair in PAIRS], [["so", "it"]]):  # lists are words, not pairs
         with pytest.raises(ValueError, match=r"'X\[0\]"):
             model.predict_proba(lists)
     (checkpoint,) = (tmp_path / "kept").glob("csv_transformer_seed0_*/best.ckpt")
@@ -552,7 +552,7 @@ def test_random_state_and_a_column_of_labels():
     runs = [texts.fit(None, "word-average", random_state=state, validation_fraction=0.2) for state in states]
     first, *others = (model.predict_proba(TEXTS) for model in runs)
     assert [np.array_equal(first, other) for other in others] == [True, False, False]
-    assert runs[0].result_["data"]["digest"] != runs[3].result_["data"]["digest"]  # others validate
+    assert runs[0].result_["data"]["digest"] != runs[3].result_["data"]["digest"]  # other validation texts
     for column in (np.array(CLASSES)[:, None], pd.DataFrame({"label": CLASSES})):
         with pytest.warns(DataConversionWarning, match="A column-vector y was passed"):
             model = texts.new(None, "word-average", random_state=1, validation_fraction=0.2).fit(
@@ -581,7 +581,7 @@ def test_checkpoints_of_other_tasks(trained):
     assert tuple(model.classes_) == tuple(sorted(SICK.labels)) != SICK.labels
     pairs = [("ann sees bob", "bob sees ann"), ("ann sees bob", "ann runs"), ("bob runs", "so what")]
     answers = ["NEUTRAL", "CONTRADICTION", "ENTAILMENT"]
-    # By hand: the model has the corpus' order of classes.
+    # By hand, with the class order of the corpus.
     logits = model._outputs(pairs, "{}{}".format).double()
     own = torch.nn.functional.cross_entropy(logits, torch.tensor([SICK.labels.index(x) for x in answers]))
     assert get_scorer("neg_log_loss")(model, pairs, answers) == pytest.approx(-own.item())
@@ -693,7 +693,7 @@ def test_tags_characters_and_words_say_the_same(fitted):
 
 
 def test_the_label_of_a_span_is_in_the_next_sentence(tmp_path):
-    """Edges lead from one tree to the other, and all ways to say several sentences say the same."""
+    """Edges connect trees, and all ways to give several sentences are equal."""
     facts = [(a, b, verb) for a in NAMES[:2] for b in NAMES for verb in ("hums", "naps")]
     pairs = [
         [
@@ -755,7 +755,7 @@ def test_a_saved_model_is_evaluated_on_a_file(fitted, tmp_path):
 
 
 class Ends(Callback):
-    """Which epochs a callback has seen."""
+    """Records the epochs."""
 
     def __init__(self) -> None:
         self.epochs: list[int] = []
@@ -775,7 +775,7 @@ def test_history_callbacks_and_devices_by_other_names():
 
 
 class Counted(ChainParser):
-    """How many texts were parsed, by whatever object."""
+    """Records the texts of all its objects."""
 
     texts: ClassVar[list[str]] = []
 
@@ -792,7 +792,7 @@ def test_fits_of_a_search_share_their_parses(tmp_path, monkeypatch, named):
     new = partial(texts.new, None, "word-average", **({"cache": tmp_path / "parses.sqlite"} if named else {}))
     GridSearchCV(new(), {"lr": [0.01, 0.02]}, cv=2, refit=False).fit(own, CLASSES)
     fits = [text for text in Counted.texts if text in own]
-    # Without a file of one's own only predictions are parsed again.
+    # Without a file for the cache, only texts of predictions are parsed again.
     assert len(fits) == (len(own) if named else len(own) + 2 * len(own))
     before = len(Counted.texts)
     clone(new()).fit(own, CLASSES)
@@ -818,7 +818,7 @@ def both():
 
 
 def forget() -> None:
-    """As in another process."""
+    """Removes registered edges, as in another process."""
     registry._own.clear()
 
 
@@ -842,7 +842,7 @@ class TestOwnEdges:
         assert "edges" not in known.settings
         forget()
         np.testing.assert_allclose(kind.shares(pickle.loads(pickled)), expected, atol=1e-6)
-        changed = pickle.loads(pickled).set_params(edges="dra")  # until it is fitted again it is as it was
+        changed = pickle.loads(pickled).set_params(edges="dra")  # has no effect before the next fit
         assert changed.get_params()["edges"] == "dra"
         np.testing.assert_allclose(kind.shares(pickle.loads(pickle.dumps(changed))), expected, atol=1e-6)
         forget()
@@ -875,13 +875,13 @@ class TestOwnEdges:
     def test_on_a_pretrained_encoder(self, encoder, tmp_path):
         model = texts.fit(encoder, "bert", edges=both(), max_length=32)
         assert repr(edges := model._predictor.task.edges).startswith("((DependencyEdges(towards='both'")
-        assert "SpecialEdges" in repr(edges)  # [CLS] is read, and has to see the words
+        assert "SpecialEdges" in repr(edges)  # [CLS], which is read, must see the words
         model.save(tmp_path / "model.ckpt")
         forget()
         loaded = load(texts, tmp_path / "model.ckpt", edges=both())
         np.testing.assert_allclose(loaded.predict_proba(TEXTS), model.predict_proba(TEXTS), atol=1e-6)
 
-    def test_others_that_differ_on_long_texts_alone_are_refused(self, tmp_path):
+    def test_other_edges_that_differ_only_on_long_texts_are_refused(self, tmp_path):
         with_edges(Window(20)).save(tmp_path / "model.ckpt")
         load(texts, tmp_path / "model.ckpt", edges=Window(20))
         for width in (30, 300):
@@ -890,7 +890,7 @@ class TestOwnEdges:
             ):
                 load(texts, tmp_path / "model.ckpt", edges=Window(width))
 
-    def test_registered_ones_are_known_by_their_name(self, tmp_path):
+    def test_registered_edges_are_saved_by_name(self, tmp_path):
         register_edges("both", both)
         with_edges("both").save(tmp_path / "model.ckpt")
         assert load_task(tmp_path / "model.ckpt")[1].config.edges == "both"
@@ -923,7 +923,7 @@ class TestOwnEdges:
 
 
 class Window(BaseTransform):
-    """Prints alike, whatever its width."""
+    """A transform whose repr lacks its width."""
 
     def __init__(self, width: int) -> None:
         self.width = width

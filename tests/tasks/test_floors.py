@@ -1,4 +1,4 @@
-"""What knows no syntax: the commonest label, look-ups, and encoders before their training."""
+"""Floors without syntax: the most frequent label, look-ups, and frozen encoders."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ OUTSIDE = {"semeval2010": "Other", "conll04": "none"}
 
 
 def commonest(labels: list, order: tuple = ()) -> object:
-    """The most frequent one; of several the first in the order of the classes, or else by name."""
+    """The most frequent label; of several the first in ``order``, or by name."""
     counts = Counter(labels)
     return min(counts, key=lambda label: (-counts[label], order.index(label) if order else label))
 
@@ -47,7 +47,7 @@ def commonest(labels: list, order: tuple = ()) -> object:
 
 
 def slow_label_floors(column: Column, train, split) -> dict[str, float]:
-    """Word by word, by dictionaries over the files' own texts."""
+    """The floors word by word, by dictionaries over the raw files."""
     by_form: dict[str, list[str]] = {}
     for sentence in train:
         for form, label in zip(sentence.form, column.labels(sentence)):
@@ -79,7 +79,7 @@ def slow_label_floors(column: Column, train, split) -> dict[str, float]:
 @pytest.mark.parametrize("key", ["upos", "lemma", "feats:PronType"])
 @pytest.mark.parametrize("split", ["train", "test"])
 def test_floors_of_tags_by_counting(tmp_path, raw, key, split):
-    # Words below min_freq are one to the model, and none the less words.
+    # Floors tell words below min_freq apart, which are unknown to the model.
     options = {"raw_from": raw, "key": key, "min_freq": 3}
     train, dataset = UDTags(tmp_path, "train", **options), UDTags(tmp_path, split, **options)
     expected = slow_label_floors(Column(key), *(read_tiny_treebank(raw, name) for name in ("train", split)))
@@ -88,7 +88,7 @@ def test_floors_of_tags_by_counting(tmp_path, raw, key, split):
 
 
 def slow_path(tree: Sentence, start: int, end: int) -> str:
-    """The arcs from one word to another, by a search for the shortest way, and the other's own relation."""
+    """The shortest path from one word to another, and the relation of the latter."""
     ways = {start: ""}
     for _ in range(2):
         for word, way in list(ways.items()):
@@ -155,14 +155,14 @@ def test_words_that_were_cut_are_wrong_in_floors_too(places, encoder):
     floors = label_floors(scoring, train, cut, "test")
     right = (words.target == 0) & ~away
     assert floors["test_accuracy"] == pytest.approx(right.mean())
-    # All are O: right where there is no span, of words that were cut, too.
+    # All predictions are O, so examples without a span are right, including their cut words.
     complete = [(words.target[words.example == number] == 0).all() for number in np.unique(words.example)]
     assert floors["test_exact"] == pytest.approx(np.mean(complete))
     full = label_floors(scoring, PropBankEWT(root, form="spans"), whole, "test")
     assert all(floors[name] <= full[name] for name in full)
     assert floors["test_f1_lookup"] < full["test_f1_lookup"]
     assert cut.describe()["scored_words"] == len(away) == whole.describe()["scored_words"]
-    some = whole[[4, 1]]  # a part of a split has its own words
+    some = whole[[4, 1]]  # a slice has its own words
     _, _, words = labelled_words(some, "form")
     expected = [number for number in (4, 1) for y in whole[number].y.tolist() if y != -100]
     assert words.example.tolist() == expected
@@ -172,14 +172,14 @@ def test_words_that_were_cut_are_wrong_in_floors_too(places, encoder):
 
 
 def read_keys(dataset) -> list[tuple[str, str]]:
-    """What stands for each example of a split and its label, from the raw files."""
+    """The key and the label of each example, from the raw files."""
     examples = dataset.read(Path(dataset.raw_dir), dataset.split)
     marked = parse_examples(examples, resolve_parser("chain")).marked
     return [(span_key(one.tree, one.spans), example.label) for example, one in zip(examples, marked)]
 
 
 def slow_span_floors(task: str, train, split, lost) -> dict[str, float]:
-    """Row by row, by dictionaries."""
+    """The floors row by row, by dictionaries."""
     order, known = train.labels, {}
     for key, label in read_keys(train):
         known.setdefault(key, []).append(label)
@@ -236,7 +236,7 @@ def test_what_has_lost_a_span_is_wrong(config_of):
 
 
 def test_a_tree_gives_labels_away(config_of, tmp_path):
-    """Which of two words is the subject says what the label is, and a model is not needed."""
+    """If the label depends on which word is the subject, the look-up is always right."""
     rows = [{**row, "label": "down"} for row in tiny_span_rows(trees=True)]
     turned = [{**row, "spans": row["spans"][::-1], "label": "up"} for row in rows]
     file = write_span_rows(tmp_path / "turned.jsonl", rows + turned)
@@ -255,7 +255,7 @@ def frozen(encoder):
 
 @pytest.fixture(scope="module")
 def reference(encoder):
-    """The model that Hugging Face made, over the pieces of one text; the mean over those of each word."""
+    """States of words by Hugging Face's model for one text: the mean over their pieces."""
     from transformers import AutoModel, AutoTokenizer
 
     model, tokenizer = AutoModel.from_pretrained(encoder).eval(), AutoTokenizer.from_pretrained(encoder)
@@ -334,7 +334,7 @@ def test_each_span_is_the_mean_of_its_words(config_of, frozen, task):
         assert read.known[number] == (-1 if data.lost else int(data.y))
 
 
-def test_a_run_has_it_and_a_row_that_does_not_pass_it_is_called_untrained(
+def test_a_row_below_the_frozen_floor_is_called_untrained(
     trained, settings_of, config_of, frozen, tmp_path, monkeypatch
 ):
     config = config_of("semeval2010", "bert-dam-basic")

@@ -1,4 +1,4 @@
-"""Words and trees of the user's own reach the model as they are, whoever asks and whatever they are in."""
+"""A user's own words and trees reach the model unchanged, from all interfaces and formats."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def fitted():
 
 
 def asked(name: str, fitted: Any, new: Any, inputs: list[Any]) -> tuple[Any, list[Any]]:
-    """An estimator, and what it is asked for all of some inputs, an input as often as it is read."""
+    """The method to call, and its arguments for some inputs."""
     if name == "pairs":
         return fitted[name].predict_proba, [[(one, "a text") for one in inputs]]
     if name == "words":
@@ -135,7 +135,7 @@ def test_the_same_trees_reach_every_model(fitted, new, monkeypatch, name, form):
         np.testing.assert_allclose(answer, other, atol=1e-6)
 
 
-def test_whose_trees_they_are(fitted, new):
+def test_own_trees_are_counted(fitted, new):
     pairs, words = fitted["pairs"], fitted["words"]
     assert all(model.result_["data"]["own_trees"]["train"] > 0 for model in fitted.values())
     pairs.predict([(ONE, "a"), (["a", "b"], as_dict(TWO))])
@@ -159,7 +159,7 @@ def test_a_label_that_hangs_from_the_tree():
     options = {**OPTIONS, "max_epochs": 15, "validation_fraction": 0.2}
     model = SequenceClassifier("transformer", "dt", **options).fit(x, y)
     assert model.score(x, y) == 1
-    assert model.predict([row for row in words if row]).tolist() == ["down"] * len(words)  # chains go down
+    assert model.predict([row for row in words if row]).tolist() == ["down"] * len(words)  # of chains
 
 
 def test_predictions_for_files_are_those_for_their_values(fitted, run, tmp_path):
@@ -232,7 +232,7 @@ def test_files_and_fits_have_the_same_trees(tmp_path):
 
 
 def test_one_scheme_for_fit_and_predictions(tmp_path):
-    labels = ["nsubj", "root", "prep", "pobj"]  # CLEAR's
+    labels = ["nsubj", "root", "prep", "pobj"]  # labels of CLEAR
     both = {"words": ["She", "looked", "at", "him"], "head": [2, 0, 2, 3], "deprel": labels}
     few = {"words": ["She", "saw"], "head": [2, 0], "deprel": ["nsubj", "root"]}
     model = SequenceClassifier("transformer", "dt", **OPTIONS).fit([both, few] * 4, [0, 1] * 4)

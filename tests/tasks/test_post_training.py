@@ -22,7 +22,7 @@ from graphdep.transforms import resolve
 from graphdep.vocab import VocabTokens
 
 WORDS = [f"w{i}" for i in range(12)]
-# A dialogue keeps to its words, and each utterance says the one before it once more.
+# Each dialogue has its own words, and each utterance repeats a word of the one before.
 DIALOGUES = [[f"{WORDS[3 * d + i % 3]} {WORDS[3 * d + (i + 1) % 3]}" for i in range(6)] for d in range(4)]
 VOCAB = Vocab(WORDS)
 
@@ -51,7 +51,7 @@ def make_batch(task: PostTrainingTask, samples) -> Batch:
 
 
 def slow_scores(task: PostTrainingTask, samples) -> dict[str, float]:
-    """Sample by sample and piece by piece."""
+    """The scores sample by sample and piece by piece."""
     losses, right, urc, found = [], [], [], []
     for sample in samples:
         words, relevance = task.model(task.edges(sample))
@@ -77,7 +77,7 @@ def test_scores_and_loss_equal_a_slow_reference():
         dataset[PostTrainingKey(epoch, number)] for epoch in range(2) for number in range(len(dataset))
     ]
     expected = slow_scores(task, samples)
-    # Batches of uneven sizes: scores are of the split, not means of batches.
+    # Scores are of the split, not means over these batches of different sizes.
     cuts = [0, 1, 6, len(samples)]
     outputs = [task.predict_step(make_batch(task, samples[a:b]), 0) for a, b in pairwise(cuts)]
     scores = task.score(join_outputs(outputs), "val")
@@ -142,7 +142,7 @@ def test_lightning_trains_it():
         trainer.fit(
             task, DataLoader(dataset, batch_size=6, sampler=sampler), DataLoader(dataset, batch_size=6)
         )
-    assert sampler.epoch == 1  # Lightning tells the number of the epoch
+    assert sampler.epoch == 1  # set by Lightning
     names = ("loss", "mlm_perplexity", "mlm_accuracy", "relevance_accuracy")
     assert {*task.val_scores} == {f"val_{name}" for name in names}
     assert {"train_loss", "train_mlm", "train_relevance"} <= {*trainer.callback_metrics}

@@ -35,7 +35,7 @@ def flat(text: str) -> str:
 
 @pytest.fixture
 def predict(run, trained):
-    """Asks the model of a task: of marks with a chain that is learned, or of two spans."""
+    """Predicts with a trained model of labels of words or of marked spans."""
 
     def predict(task: str, source: object, *arguments: object, parser: bool = True):
         folder, _ = trained(task, "dt", **(CHAIN if task == "labels" else {"max_epochs": 3}))
@@ -56,7 +56,7 @@ def test_labels_are_those_that_are_scored(predict, trained, role_rows, tmp_path)
     found = rows_of(output.read_text())
     assert [{**row, "labels": None} for row in found] == [{**row, "labels": None} for row in role_rows]
     labels = [label for row in found for label in row["labels"]]
-    # Codes of labels: 0 for O, and the others by name.
+    # Numbers of labels: O first, the others by name.
     folder, _ = trained("labels", "dt", **CHAIN)
     _, prediction, *_ = read_predictions(folder / "predictions.csv")
     assert [["O", "A0", "A1"].index(label) for label in labels] == prediction.tolist()
@@ -81,7 +81,7 @@ def test_spans_are_those_that_are_scored(predict, trained, tmp_path):
         assert sum(row["probabilities"].values()) == pytest.approx(1)
         assert max(row["probabilities"], key=row["probabilities"].get) == row["prediction"]
     bare = [{key: value for key, value in row.items() if key != "label"} for row in rows]
-    # No parser has to be named where none is needed.
+    # Rows with trees need no --parser.
     again = predict("spans", write_span_rows(tmp_path / "bare.jsonl", bare), "--batch-size", 1, parser=False)
     assert [row["prediction"] for row in rows_of(again.stdout)] == [row["prediction"] for row in found]
 
@@ -89,7 +89,7 @@ def test_spans_are_those_that_are_scored(predict, trained, tmp_path):
 def test_trees_marks_and_long_sentences(predict, tmp_path):
     words = ["Ann", "sees", "Bob"]
     whole = write_span_rows(tmp_path / "trees.jsonl", [{"words": words, "mark": 1, **TREE}])
-    done = predict("labels", whole, parser=False)  # no parser has to be named where none is needed
+    done = predict("labels", whole, parser=False)  # rows with trees need no --parser
     assert done.exit_code == 0, done.stderr
     assert len(rows_of(done.stdout)[0]["labels"]) == 3
     plain = write_span_rows(tmp_path / "plain.jsonl", [{"words": words, "mark": 1}])
@@ -130,7 +130,7 @@ ROW_ERRORS = [
 
 
 @pytest.mark.parametrize(("task", "row", "message"), ROW_ERRORS)
-def test_rows_that_are_none(predict, role_rows, tmp_path, task, row, message):
+def test_wrong_rows(predict, role_rows, tmp_path, task, row, message):
     first = role_rows[0] if task == "labels" else {**tiny_span_rows()[0], "id": 1, "labels": []}
     second = row if task == "labels" else first | row
     done = predict(task, write_span_rows(tmp_path / "new.jsonl", [first, second]), "--output", "out.jsonl")
@@ -204,7 +204,7 @@ def test_labels_for_a_treebank(run, trained, marked, tmp_path, model, key):
 
 
 def test_a_treebank_without_a_column_of_theirs(run, config_of, role_rows, tmp_path):
-    """And a model of sentences with and without a mark takes both."""
+    """A model of sentences with and without a mark predicts both."""
     plain = [{key: value for key, value in row.items() if key != "mark"} for row in role_rows]
     file = write_span_rows(tmp_path / "train.jsonl", [*plain, *role_rows[:5]])
     own = {"train": file, "test": None, "root": str(tmp_path / "root")}
@@ -238,7 +238,7 @@ def test_marks_in_a_treebank(run, config_of, role_rows, tmp_path):
     options = ["--checkpoint", result["checkpoint"], "--input"]
     done = run("predict", *options, source)
     assert done.exit_code == 0, done.stderr
-    assert done.stdout == source.read_text()  # it knows them by heart, and all but the labels stays
+    assert done.stdout == source.read_text()  # all labels are right, the rest is unchanged
     unmarked = tmp_path / "unmarked.conllu"
     unmarked.write_text(tree.format("Ann", "Mark=Yes", "Bob") + tree.format("Ann", "_", "Bob"))
     said = f"{unmarked}:5: the model needs a marked word, but none has 'misc:Mark'"
@@ -269,7 +269,7 @@ def test_columns_are_labelled(run, config_of, role_rows, tmp_path, text, scheme)
     options = ["--checkpoint", result["checkpoint"], "--parser", "chain", "--input"]
     done = run("predict", *options, source)
     assert done.exit_code == 0, done.stderr
-    assert done.stdout == source.read_text()  # it knows them by heart, and all but the labels stays
+    assert done.stdout == source.read_text()  # all labels are right, the rest is unchanged
     assert run("predict", *options, source, "--output", tmp_path / "rows.jsonl").exit_code == 0
     rows = rows_of((tmp_path / "rows.jsonl").read_text())
     assert [(row["words"], "mark" in row) for row in rows] == [(row["words"], roles) for row in role_rows]
@@ -404,7 +404,7 @@ def test_models_of_corpora(run, trained, tmp_path, task, model, options):
     done = run("predict", *asked, write_table(tmp_path / "new.csv", [{"text": fits}]))
     assert done.exit_code == 0, done.stderr
     (row,) = csv.DictReader(done.stdout.splitlines())
-    assert (row["prediction"] == "") == (task == "semeval2010")  # the encoder has no room for the second
+    assert (row["prediction"] == "") == (task == "semeval2010")  # the second span is cut away
     done = run("predict", *asked, write_table(tmp_path / "other.csv", [{"text": other}]))
     assert (
         f"the model was trained with examples of {'2 spans' if task == 'semeval2010' else '1 span'}"

@@ -1,4 +1,4 @@
-"""To every model of every family a prepared batch is the same batch, and a batch is its examples."""
+"""Prepared batches give the same loss for all models, and a batch the scores of its examples."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from graphdep.training.build import BuildInputs, load_pretrained
 from graphdep.training.family import build_task
 from graphdep.training.learning_task import LearningTask, join_outputs
 
-# All models of one task of each family; of further tasks what they alone have.
+# All models of one task of each family, and some models of further tasks.
 MODELS = [
     *(
         (task, model)
@@ -35,7 +35,7 @@ MATCHING = ("smn", "dua", "dam-2018", "ioi")
 
 
 def build(config: TrainConfig) -> tuple[LearningTask, Batch]:
-    """A task, and the first batch without edges, if these are not stored."""
+    """A task, and the first batch, without edges unless they are stored."""
     torch.manual_seed(0)
     pretrained = load_pretrained(config) if config.pretrained else None
     splits = load_splits(config, ("train",), pretrained=pretrained)
@@ -76,7 +76,7 @@ def built(request: pytest.FixtureRequest, config: Callable[..., TrainConfig]) ->
     return build(config(*request.param))
 
 
-# Each is built once for all tests.
+# Built once for all tests.
 each = pytest.mark.parametrize("built", MODELS, ids="-".join, indirect=True)
 
 
@@ -109,7 +109,7 @@ def test_loss_and_gradients_are_the_same(built: tuple[LearningTask, Batch]) -> N
 
 @each
 def test_a_batch_is_its_examples(built: tuple[LearningTask, Batch]) -> None:
-    """What is scored of a batch is what is scored of each of its examples alone."""
+    """Outputs of a batch are those of its examples alone."""
     task, batch = built[0].eval(), built[1]
     followed = [key.removesuffix("_batch") for key in batch.keys() if key.endswith("_batch")]  # noqa: SIM118
     some = batch.to_data_list()[:3]
@@ -136,7 +136,7 @@ def test_everything_moves_with_the_batch(name: str, model: str, config: Callable
 
 
 def tensors(value: object) -> Iterator[Tensor]:
-    """All tensors of a value."""
+    """All tensors in a value."""
     if isinstance(value, Tensor):
         yield value
     elif isinstance(value, list | tuple):
@@ -147,7 +147,7 @@ def tensors(value: object) -> Iterator[Tensor]:
 
 
 def pair_of(examples: int) -> tuple[SentenceModel, Batch]:
-    """A model of single sentences, and a batch of examples of two."""
+    """A model of single sentences, and a batch of pairs."""
     data = to_data([Sentence.chain(["a", "b"]), Sentence.chain(["c"])], vocab=Vocab(["a", "b", "c"]))
     head = ClassificationHead(4, 2)
     return SentenceModel(WordAverage(8, hidden_channels=4), head), Batch.from_data_list([data] * examples)

@@ -1,4 +1,4 @@
-"""The tasks that exist, and families of other packages, by entry points."""
+"""The registered tasks, and entry points for families of other packages."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_unknown_tasks():
 
 @pytest.fixture
 def install(monkeypatch):
-    """Makes an object the one entry point of the group, as if a package had brought it."""
+    """Installs an object as the only entry point of the group."""
 
     def install(value: object, name: str = "own") -> None:
         module = types.ModuleType("own_family")
@@ -132,7 +132,7 @@ def test_what_is_wrong_with_an_entry_point_is_named(install, value, error, messa
     install(value)
     with pytest.raises(error, match=f"entry point 'own' of 'graphdep.families'.*{message}"):
         registry.families()
-    assert registry.family_of("sick-e").name == "sentence"  # the package's own need no other
+    assert registry.family_of("sick-e").name == "sentence"  # graphdep's families need no entry point
 
 
 def test_an_entry_point_that_cannot_be_imported_is_named(install, monkeypatch):

@@ -1,4 +1,4 @@
-"""Labels of arcs are those of the training trees, whatever their scheme, from the file to the prediction."""
+"""Relations are learned from training trees of any scheme, and kept from the file to the prediction."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def sentences(rows: list[dict]) -> tuple[list[Sentence], list, list[str]]:
 
 @pytest.fixture(scope="module")
 def conll08(tmp_path_factory):
-    """A run by command line on labels of CoNLL-2008: its files, and what was printed."""
+    """A run by the command line on labels of CoNLL-2008: its folder, and its output."""
     from typer.testing import CliRunner
 
     from graphdep.cli import app
@@ -143,7 +143,7 @@ def test_every_family_learns_hands_on_and_keeps_relations(task, model, foreign_c
     assert relations.used == ["root"]
     assert all(dataset.relations == relations for dataset in splits.datasets.values())
     assert splits.describe()["relations"].startswith(f"{len(relations.learned) + 1} labels learned")
-    again = load_splits(config)  # from what was processed
+    again = load_splits(config)  # from processed files
     assert (again.relations, again.describe()) == (relations, splits.describe())
     assert again.digest() == splits.digest() != load_splits(config.replace(relations="ud")).digest()
     train(config, tmp_path / "run", splits=splits)
@@ -214,7 +214,7 @@ def test_trees_of_another_scheme_are_refused(conll08, run, caplog, tmp_path):
     with pytest.raises(ValueError, match="the labels of the trees are not those"):
         evaluate_own(checkpoint, settings={"test": ud})
     done = run("predict", "--checkpoint", checkpoint, "--input", words, "--parser", "chain")
-    assert done.exit_code == 0  # all of whose labels are dep
+    assert done.exit_code == 0  # all labels are dep
 
 
 def test_labels_that_no_model_reads_are_not_checked(conll08, tmp_path):

@@ -1,4 +1,4 @@
-"""Every row of every table: a batch is answered as each example alone, and all that it has is learned."""
+"""All models: outputs of a batch are those of its examples, and every weight has a gradient."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.kit.decay import check_decay
 from tests.kit.runs import SHORT, build_edges
 
 READOUTS = [{"readout": "mean", "path": False}, {"readout": "top", "path": True}]
-# The others differ from these as they do on sentences.
+# Other models differ from these as on sentences.
 ON_WORDS = [
     name
     for name in LABEL_MODELS
@@ -40,7 +40,7 @@ loaded = functools.cache(load_encoder)
 
 
 def made(config, splits):
-    """A task of the settings in double precision, whose new weights are large enough to have opinions."""
+    """A task in double precision, with new weights large enough for different predictions."""
     torch.manual_seed(0)
     pretrained = copy.deepcopy(loaded(config.encoder)) if config.pretrained else None
     parts = BuildInputs(
@@ -55,7 +55,7 @@ def made(config, splits):
 
 @pytest.fixture(scope="module")
 def splits_of():
-    """The splits of some settings, made once for the models that share them."""
+    """The splits of settings, loaded once for all models with the same data."""
     known = {}
 
     def splits_of(config):
@@ -68,8 +68,8 @@ def splits_of():
 
 
 def check_row(config, splits, split="val", size=3, batch=None):
-    """Outputs are the same alone and in company, in any order, and each weight that learns has a gradient and
-    a decay: one for all from scratch, and none of biases and norms beside a pretrained encoder.
+    """Outputs do not depend on batch or order. Each trained weight has a gradient and a decay: the same for
+    all from scratch, and none for biases and norms with a pretrained encoder.
     """
     config = config.replace(weight_decay=0.125)
     dataset, task = splits[split], made(config, splits)
@@ -100,7 +100,7 @@ def check_row(config, splits, split="val", size=3, batch=None):
     return task, examples, batch_of
 
 
-# What is frozen is read once, in single precision: tests/tasks/test_sentences.py.
+# Frozen encoders are tested in tests/tasks/test_sentences.py.
 @pytest.mark.parametrize("model", [name for name in MODELS if name != "bert-frozen"])
 def test_pairs_of_sentences(model, config_of, splits_of):
     config = config_of("sick-e", model, dropout=0.0)
@@ -125,12 +125,12 @@ def test_roles_of_words(model, config_of, splits_of):
         config = config.replace(trees="parser", parser="bundled")
     splits = splits_of(config)
     task, _, batch_of = check_row(config, splits)
-    # Two predicates of one sentence differ in nothing but the mark.
+    # Two predicates of a sentence differ only in the mark.
     first, second = (data for data in splits["train"][2:4])
     assert first.input_ids.equal(second.input_ids)
     with torch.no_grad():
         one, two = (task(batch_of([data])) for data in (first, second))
-    assert bool(((one - two).abs() > 1e-6).any(dim=1).all())  # the marked word's state is part of all
+    assert bool(((one - two).abs() > 1e-6).any(dim=1).all())  # each word reads the marked word
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_response_selection(model, config_of, splits_of):
     own |= {"arcs": "basic"} if SELECTION_MODELS[model].overrides.get("engine") else {}
     config = config_of("ubuntu", model, dropout=0.0, **own)
     splits = splits_of(config)
-    # Of an objective a batch has more in it.
+    # An objective adds examples to a batch.
     batch = next(iter(splits.loader("train", config, shuffle=True))) if config.objective else None
     check_row(config, splits, batch=batch)
 
@@ -234,7 +234,7 @@ def with_nodes(config_of, splits_of, places, encoder, no_own_edges):
 
 
 def examples_of(splits, config):
-    """Examples of the training split, and how they are made a batch."""
+    """Examples of the training split, and the function that makes a batch of them."""
     if config.task == "ubuntu":
         batch = next(iter(splits.loader("train", config, shuffle=True)))
         return batch.to_data_list(), Batch.from_data_list
@@ -250,7 +250,7 @@ def loss_of(task, batch):
 @pytest.mark.parametrize("edges", ADDED)
 @pytest.mark.parametrize(("task", "model"), WITH_NODES)
 def test_nodes_that_edges_add_are_read(task, model, edges, with_nodes):
-    """Their labels have vectors that learn, and a batch with them is answered as each example alone."""
+    """Vectors of their labels are trained, and outputs of a batch are those of its examples."""
     config, splits = with_nodes(task, model, edges)
     made_task = made(config, splits)
     examples, batch_of = examples_of(splits, config)
@@ -269,11 +269,11 @@ def test_nodes_that_edges_add_are_read(task, model, edges, with_nodes):
     assert {*used.tolist()} <= {*batch.deprel[batch.node_type == ADDED[edges]].tolist()}
 
 
-# In the layers of SIA special nodes see all others, added ones, too.
+# In layers of SIA, special nodes see all nodes, including added ones.
 @pytest.mark.parametrize("edges", ["dam", "constituents"])
 @pytest.mark.parametrize(("task", "model"), [row for row in WITH_NODES if row[1] != "bert-sia"])
 def test_nodes_that_nobody_sees_change_nothing(task, model, edges, with_nodes):
-    """They are never scored, pooled, copied, asked for or decoded: a model answers as without them."""
+    """Nodes that no node sees change no output, since they are never scored, pooled, copied or decoded."""
     own = {"cross_nodes": False} if (task, model) == ("dailydialog", "transformer") else {}
     config, splits = with_nodes(task, model, edges, links="none", cls_links=False, **own)
     made_task = made(config, splits)
@@ -286,5 +286,5 @@ def test_nodes_that_nobody_sees_change_nothing(task, model, edges, with_nodes):
             found.append((*made_task.outputs(batch), loss_of(made_task, batch)))
     assert len(found[0]) == len(found[1])
     for number, (one, other) in enumerate(zip(*found)):
-        if task != "ubuntu" or number != len(found[0]) - 2:  # the key of an example has its nodes
+        if task != "ubuntu" or number != len(found[0]) - 2:  # this output is a digest of all nodes
             torch.testing.assert_close(one, other)

@@ -1,4 +1,4 @@
-"""Runs of all families: what is learned, what a run says, and what its checkpoint says again."""
+"""Runs of all families: they learn, and their checkpoints give the reported scores."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ RUNS = [
 ]
 OF_WORDS = [row for row in RUNS if row[0] not in ("sick-e", "ubuntu", "dailydialog")]
 SCORES = ("accuracy", "f1", "macro_f1", "exact")
-# The last epoch is kept, and it alone is validated.
+# Only the last epoch is validated, and is kept.
 LONG = {"lr": 0.03, "hidden_channels": 16, "dropout": 0.0, "keep": "last", "max_epochs": 15, "val_every": 15}
 SLOW = {**LONG, "max_epochs": 24, "val_every": 24}
 SELECTION = {**LONG, "max_epochs": 30, "val_every": 30, "hidden_channels": 32, "ff_channels": 32}
@@ -71,7 +71,7 @@ LEARNED = [
 
 
 def learned(trained, task, **others):
-    """The run of a task that has learned, and its checkpoint."""
+    """The folder, result and checkpoint of a run that has learned a task."""
     model, options = next((model, options) for name, model, options, *_ in LEARNED if name == task)
     folder, result = trained(task, model, **options, **others)
     return folder, result, folder / "best.ckpt"
@@ -93,7 +93,7 @@ def test_a_run_is_scored_again_from_its_checkpoint(trained, task, model, options
 
 
 @pytest.mark.parametrize(("task", "model", "options", "score", "least"), LEARNED, ids=str)
-def test_it_is_learned(trained, task, model, options, score, least):
+def test_a_task_is_learned(trained, task, model, options, score, least):
     folder, result = trained(task, model, **options)
     split = score.partition("_")[0]
     scores = result["metrics"] if split == "test" else evaluate_own(folder / "best.ckpt", split)["metrics"]
@@ -125,7 +125,7 @@ def test_scores_floors_and_tables_of_labels(trained, task, model, options):
         assert (made.chain is not None) == bool({"crf", "decode"} & options.keys())
     if task == "semeval2010":
         (note,) = (note for note in result["data"]["notes"] if note.startswith("test"))
-        assert "examples without words of a span, which are wrong" in note
+        assert "examples without words of a span, which count as wrong" in note
         lost = int(note.split("; ")[-1].removeprefix("test: ").split()[0])
         assert (prediction == -2).sum() == lost > 0
 
@@ -134,7 +134,7 @@ def test_words_stand_beside_their_predictions(trained):
     folder, result, _ = learned(trained, "ud-tags")
     assert result["data"]["notes"][-1].startswith("test: 13 of 13 words are scored by their upos, 1 with")
     group = read_predictions(folder / "predictions.csv").group
-    assert np.unique(group).tolist() == [0, 1]  # its sentences
+    assert np.unique(group).tolist() == [0, 1]  # the numbers of its sentences
     with open(folder / "predictions.csv", newline="") as file:
         written = list(csv.DictReader(file))
     words = {row["text"]: [one["word"] for one in written if one["text"] == row["text"]] for row in written}
@@ -160,7 +160,7 @@ def test_texts_beside_predictions_are_predicted_alike(trained, task, model):
 @settings(max_examples=4)
 @given(st.integers(1, 7), st.integers(0, 2**32))
 def test_texts_are_predicted_as_they_were_scored(trained, task, model, size, seed):
-    """In any order and any batches."""
+    """Predictions do not depend on the order or the batches."""
     folder, _ = trained(task, model, parser="chain")
     with open(folder / "predictions.csv", newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
@@ -173,7 +173,7 @@ def test_texts_are_predicted_as_they_were_scored(trained, task, model, size, see
 
 @pytest.mark.parametrize(("task", "model", "options"), [row for row in RUNS if row[0] == "ubuntu"], ids=str)
 def test_pools_are_ranked_as_they_were_scored(trained, places, task, model, options):
-    """Each candidate beside the others of its pool, in batches of another size."""
+    """Rankings of pools in batches of another size give the scores of the run."""
     folder, result = trained(task, model, **options)
     raw = Path(places(task)["root"], "raw", "ubuntu-v1", "test.txt").read_text(encoding="utf-8")
     rows = [line.split("\t") for line in raw.splitlines()]
@@ -217,7 +217,7 @@ def test_texts_and_names_of_labels_stand_beside_numbers(trained, config_of, task
         if labels:
             assert row["target_label"] == labels[int(row["target"])] == labels[int(data.y)]
             assert row["prediction_label"] == labels[int(row["prediction"])]
-        # The words of the graph, by the vocabulary: the texts are those of the same example.
+        # The known words of the texts are those of the graph.
         words = " ".join(row[name] for name in texts).lower().split()
         known = [word for word in words if word in splits.vocab]
         found = [splits.vocab.words[i] for i in data.input_ids.tolist() if splits.vocab.words[i] in words]
@@ -226,7 +226,7 @@ def test_texts_and_names_of_labels_stand_beside_numbers(trained, config_of, task
 
 def test_labels_of_ones_own_in_words(trained):
     _, result, checkpoint = learned(trained, "labels")
-    # A chain's ways from the verb tell the words before and behind apart.
+    # In a chain, the paths from the verb tell words before it from words after it.
     assert result["floor"]["test_f1_lookup"] == 1.0
     assert "or without marks in training of each word form" in result["signature"]["f1"]
     assert (
@@ -250,7 +250,7 @@ def csv_settings(folder: Path) -> dict[str, object]:
 
 @pytest.fixture
 def own(settings_of, tmp_path):
-    """Settings of runs on one's own files, in a folder of the test; without a test file unless asked for."""
+    """Settings of runs on the user's own files; a test file is optional."""
 
     def own(task: str, test: bool | str = False, **others: object) -> TrainConfig:
         if task.startswith("csv"):
@@ -271,7 +271,7 @@ def test_without_a_test_file_there_is_no_test_score(own, tmp_path, task):
     config = own(task)
     result = train(config, tmp_path / "run")
     assert not [name for name in result["metrics"] if name.startswith("test")]
-    assert train(config, tmp_path / "run", resume=True) == result  # it is a finished one
+    assert train(config, tmp_path / "run", resume=True) == result  # the run is finished
     check_again(tmp_path / "run", result)
     with pytest.raises(ValueError, match=r"its settings have no split 'test': give it \(--test FILE\)"):
         evaluate_own(result["checkpoint"])
@@ -312,7 +312,7 @@ def test_own_trees_are_asked_for_where_they_are_not(own, role_rows, tmp_path, ta
         trees = write_span_rows(tmp_path / "trees.jsonl", [row | tree for row in rows])
         notes = load_splits(own(task, train=trees, parser="bundled")).describe()["notes"]
         assert "18 examples have a tree of their own; 18 examples have a marked word" in notes[0]
-    else:  # its own trees, whatever the parser
+    else:  # own trees are used with any parser
         assert load_splits(own(task))["train"][0].governor_index.tolist() == [0, 2, 0, 4, 2]
         assert load_splits(own(task, trees="gold")).describe()["parser"] == "gold"
 
@@ -325,7 +325,7 @@ def test_labels_of_a_treebank_of_ones_own(own, raw):
     assert "look-up" in config.signatures()["accuracy"]
 
 
-def test_some_of_the_examples_validate_and_test(own, tmp_path):
+def test_limit_eval_selects_from_the_whole_split(own, tmp_path):
     whole = own("labels", test=True)
     some = whole.replace(limit_eval=7)
     assert whole.digest() == own("labels", test=True, limit_eval=None).digest()
@@ -340,7 +340,7 @@ def test_some_of_the_examples_validate_and_test(own, tmp_path):
     forms = [tuple(data.input_ids.tolist()) for data in all_of_it]
     places = [forms.index(tuple(data.input_ids.tolist())) for data in part]
     assert places == sorted(set(places))
-    bounds = [0, 2, 5, 8, 11, 14, 17, 20]  # one of each seventh
+    bounds = [0, 2, 5, 8, 11, 14, 17, 20]  # one of each of seven parts
     assert all(low <= place < high for low, place, high in zip(bounds, places, bounds[1:]))
     assert load_splits(whole.replace(limit_eval=20)).digest() == load_splits(whole).digest()
 
@@ -451,7 +451,7 @@ def test_a_table_of_tags(settings_of, tmp_path):
     del settings["task"]
     summary = ablate("ud-tags", models, [0, 1], tmp_path, settings=settings)
     assert not any(row["failed"] for row in summary["rows"])
-    # Another parser's trees leave the labels as they are, so that all rows are tested.
+    # Labels do not depend on the parser, so all rows can be compared.
     assert [row["against"] is None for row in summary["rows"]] == [True, False, False, False]
     assert summary["rows"][1]["against"]["n"] == 13
     table = markdown(summary)
@@ -537,7 +537,7 @@ def test_the_official_score_is_compared_without_direction_too(settings_of, tmp_p
     ],
 )
 def test_examples_are_the_same_to_all_models(config_of, task, rows):
-    """Of words and of pieces, and of other trees; a part of a split is not the split."""
+    """Splits of words, pieces and other trees are comparable; a part of a split is not."""
     first, options = next(iter(rows.items()))
     made = [load_splits(config_of(task, model, **own)) for model, own in rows.items()]
     made.append(load_splits(config_of(task, first, **options, parser="bundled")))
@@ -548,7 +548,7 @@ def test_examples_are_the_same_to_all_models(config_of, task, rows):
 
 
 def test_rows_of_words_and_of_pieces_are_compared(trained, config_of):
-    """Though some words of the latter are cut away."""
+    """Even if rows of pieces lose some words."""
     rows = {
         "bilstm": ("bilstm", {**SPANS, "crf": True}),
         "bert": ("bert-dt", {**SPANS, "decode": "viterbi", "word_state": "mean"}),
@@ -574,7 +574,7 @@ def test_rows_of_words_and_of_pieces_are_compared(trained, config_of):
 # ---------------------------------------------------------------------------------------- single points
 
 
-def test_the_best_sequence_is_a_matter_of_the_evaluation(trained):
+def test_decoding_can_change_in_evaluation(trained):
     folder, result = trained("propbank-ewt", "dt", **SPANS)
     again = evaluate_own(folder / "best.ckpt", settings={"decode": "viterbi"})
     assert again["floor"] == {k: v for k, v in result["floor"].items() if k.startswith("test")}
@@ -588,7 +588,7 @@ def test_evaluation_of_selection_takes_other_edges_and_regimes(trained):
         evaluate_own(path, settings={"max_sum": 0, "direction": side})["metrics"]["test_loss"]
         for side in ("ancestors", "descendants")
     ]
-    assert near[0] != near[1]  # every pair is near the roots: the direction shows without the others
+    assert near[0] != near[1]  # with max_sum=0 only the direction matters
     chain = evaluate_own(path, settings={"trees": "chain", "ties": "pessimistic"})
     assert result["metrics"]["test_loss"] not in (*near, chain["metrics"]["test_loss"])
     assert "ties=pessimistic" in chain["signature"]["R10@1"]
@@ -605,8 +605,8 @@ def test_agreement_with_its_other_test_split(settings_of, tmp_path):
     shutil.copy(raw / "tense_bracket.dev", raw / "tense_bracket.test")
     settings = {**settings_of("ud-tags"), "task": "agreement", "root": root, "raw_from": str(raw)}
     result = train(TrainConfig.of("dt-nopos", **{**settings, "max_epochs": 2}), tmp_path / "run")
-    assert result["best_epoch"] == 2  # the last one is kept
-    assert result["metrics"]["test_accuracy"] == result["metrics"]["test_exact"]  # one verb a sentence
+    assert result["best_epoch"] == 2  # keep=last
+    assert result["metrics"]["test_accuracy"] == result["metrics"]["test_exact"]  # one verb per sentence
     assert {row["label"] for row in result["tables"]["test"]["labels"]} <= {"singular", "plural"}
     other = evaluate_own(result["checkpoint"], "test-indist")
     assert other["metrics"]["test-indist_accuracy"] == result["metrics"]["val_accuracy"]  # the same sentences

@@ -25,13 +25,13 @@ LABELS = ("O", "B-A", "B-B", "I-A", "I-B")
 SCORING = LabelScoring(LABELS, "O", "bio")
 STRANGE = "I-?"  # a label that training does not have
 
-# Of each word: whether it is scored, what is there and what is found; the last words may have been cut away.
+# For each word: whether it is scored, the true label and the prediction; the last words may be cut.
 WORDS = st.tuples(st.booleans(), st.sampled_from((*LABELS, STRANGE)), st.sampled_from(LABELS))
 EXAMPLES = st.lists(st.tuples(st.lists(WORDS, max_size=7), st.integers(0, 2)), max_size=4)
 
 
 def arrays(rows) -> tuple[np.ndarray, ScoredWords]:
-    """Predictions and words of rows ``(example, group, place, there, found)`` of labels, None for no one."""
+    """Predictions and words from rows ``(example, group, place, true label, prediction)``."""
     number = {label: place for place, label in enumerate(LABELS)} | {STRANGE: UNKNOWN, None: NOTHING}
     columns = [(number[there], example, group, place) for example, group, place, there, _ in rows]
     words = ScoredWords(*np.array(columns, dtype=np.int64).reshape(-1, 4).T)
@@ -50,7 +50,7 @@ def rows_of(examples, groups=None):
 
 
 def slow_spans(tags: list[str | None]) -> set[tuple[int, int, str]]:
-    """Every pair of bounds that is a span, CoNLL-2005's way."""
+    """All spans, by a test of each pair of bounds as in CoNLL-2005."""
 
     def inside(word: int) -> str | None:
         return None if word in (-1, len(tags)) or tags[word] in (None, "O") else tags[word][2:]
@@ -66,7 +66,7 @@ def slow_spans(tags: list[str | None]) -> set[tuple[int, int, str]]:
 
 
 def slow_sets(examples) -> tuple[set, set]:
-    """The spans that are there and found: (example, first word, end, label)."""
+    """The true and the predicted spans: (example, first word, end, label)."""
     there, found = set(), set()
     for example, (words, cut) in enumerate(examples):
         left = len(words) - cut
@@ -141,9 +141,7 @@ def slow_arguments(tags: tuple[str, ...]) -> list[tuple[str, list[tuple[int, int
 @pytest.mark.parametrize("unseen", [(), ("B-C-A", "I-C-A", "I-C-R"), ("B-C-R", "I-C-R", "B-C-V", "I-C-V")])
 @given(st.lists(st.lists(st.tuples(*[st.sampled_from(ROLES)] * 2), min_size=1, max_size=12), min_size=1))
 def test_srl_eval(unseen, propositions):
-    """Right, found and there of all arguments, as precrecf1 counts them, and the perfect propositions; what
-    is there may be a C-X that training does not have.
-    """
+    """Counts of arguments as by precrecf1, and perfect propositions, also for a C-X without training."""
     known = {label: n for n, label in enumerate(tag for tag in ROLES if tag not in unseen)}
     propositions = [
         [(there, found.replace("C-", "") if found in unseen else found) for there, found in words]
@@ -171,7 +169,7 @@ def test_srl_eval(unseen, propositions):
 @given(st.lists(st.tuples(st.integers(-1, 2), st.integers(-2, 2).filter(lambda n: n != -1)), min_size=1))
 @pytest.mark.parametrize("outside", [None, "O", "Z"])
 def test_labels_of_words(outside, pairs):
-    """The first label counts as a finding unless it is that of none."""
+    """F1 scores the first label unless it is :obj:`outside`."""
     names = {-2: None, -1: "?", 0: "O", 1: "A", 2: "B"}
     scoring = LabelScoring(("O", "A", "B"), outside)
     target, prediction = (np.array(column) for column in zip(*pairs))
@@ -192,7 +190,7 @@ def test_labels_of_words(outside, pairs):
         assert told[name] == sum(one == asked for _, one in there)
 
 
-# As seqeval counts them: the first is the example of its documentation.
+# Scores of seqeval; the first row is the example of its documentation.
 @pytest.mark.parametrize(
     ("there", "found", "f1", "macro_f1"),
     [
@@ -206,9 +204,9 @@ def test_labels_of_words(outside, pairs):
         ("B-A I-A O", "B-B I-B O", 0, 0),
         ("B-A I-A O", "O O O", 0, 0),
         ("B-A I-A B-A O", "B-A I-A I-A O", 0, 0),
-        ("O B-A I-A", "O I-A I-A", 1, 1),  # an I- that begins a span
+        ("O B-A I-A", "O I-A I-A", 1, 1),  # I- begins a span
         ("B-A B-B I-B", "B-A I-B I-B", 1, 1),
-        ("B-A I-A / I-A O", "B-A I-A / I-A O", 1, 1),  # no span goes on in the next sentence
+        ("B-A I-A / I-A O", "B-A I-A / I-A O", 1, 1),  # a span ends with its sentence
         ("B-A O B-B O", "B-A O O B-B", 0.5, 0.5),
         ("B-A B-A B-A B-B", "B-A B-A B-A O", 6 / 7, 0.5),
         ("O O", "O O", 0, 0),
@@ -243,7 +241,7 @@ def test_of_a_span_that_was_cut_its_whole_counts():
 
 @given(st.lists(st.sampled_from(LABELS), min_size=1, max_size=6))
 def test_the_rules_allow_what_stands_for_itself(tags):
-    """Labels that are those of their spans, and no others."""
+    """Labels are allowed if and only if their spans have the same labels."""
     follows, first = bio_tables(LABELS)
     numbers = [LABELS.index(tag) for tag in tags]
     allowed = first[numbers[0]] and all(follows[pair] for pair in itertools.pairwise(numbers))
@@ -257,7 +255,7 @@ def test_names():
 
 
 def corpus(examples: list[list[bool]]) -> SimpleNamespace:
-    """Of sentences whose words are marked or not; node 0 is ROOT."""
+    """A corpus of sentences with marked words; node 0 is ROOT."""
     parts = [
         Data(mark=torch.tensor([0, *map(int, one)]), word=torch.arange(-1, len(one))) for one in examples
     ]
@@ -271,7 +269,7 @@ def corpus(examples: list[list[bool]]) -> SimpleNamespace:
 
 
 def range_of(value: int, starts: tuple[int, ...]) -> str:
-    """The slow, obvious way."""
+    """The range of a value, by a loop."""
     for start, following in zip(starts, [*starts[1:], None]):
         if following is None:
             return f"{start}+"

@@ -1,4 +1,4 @@
-"""Response selection: loss and scores of pools, objectives, speakers, and what is particular to its runs."""
+"""Response selection: loss and scores of pools, objectives, speakers, and runs."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ MINI = Path(__file__).parents[2] / "datasets" / "mini" / "raw"
 
 
 class Fixed(nn.Module):
-    """Gives every example the logit that it carries."""
+    """Returns the logit that is stored in each example."""
 
     def __init__(self):
         super().__init__()
@@ -55,7 +55,7 @@ class Fixed(nn.Module):
 
 
 def made_batches(logits, labels, groups, size=3, responses=None):
-    """Each candidate says something else, unless ``responses`` are given."""
+    """Batches of examples whose candidates differ, unless ``responses`` are given."""
     texts = LETTERS if responses is None else responses
     examples = [word_dialogue(["a"], text) for text, _ in zip(texts, logits)]
     for data, x, y, g in zip(examples, logits, labels, groups):
@@ -119,7 +119,7 @@ def test_floor_is_what_equal_scores_get():
     assert floor["test_P@1"] == pytest.approx((1 / 4 + 2 / 4) / 2)
 
 
-def test_compared_are_pools():
+def test_pools_are_compared():
     chance, found = task().compared(outputs(LOGITS, LABELS, GROUPS))
     assert chance.tolist() == [0.25, 0.5]
     assert found.tolist() == [1.0, 1.0]
@@ -129,7 +129,7 @@ def test_compared_are_pools():
 
 
 def test_equal_candidates_have_one_score_whatever_the_model_says_of_them():
-    """Right and wrong ones of a pool that say the same, of which two batches have other last digits."""
+    """Equal right and wrong candidates of a pool whose logits differ in the last digits."""
     logits, labels, groups = [0.1, 0.1 + 1e-8, 0.1 - 1e-8, 2.0], [0, 1, 0, 1], [0, 0, 0, 1]
     logits, labels, groups = [*logits, 1.0, 1.0 + 1e-7], [*labels, 0, 0], [*groups, 1, 1]
     found = outputs(logits, labels, groups, size=2, responses="aaaabb")
@@ -187,7 +187,7 @@ def example(sizes):
 
 
 def slow(data, place):
-    """Utterance by utterance, from the response back."""
+    """The speakers, from the response back."""
     found = []
     rows = [data[key].tolist() for key in ("node_type", "utterance")]
     of_response = max(rows[1])
@@ -223,7 +223,7 @@ def test_speakers_have_one_of_two_places():
 
 @pytest.fixture
 def batches(config_of):
-    """The batches of an epoch of a row."""
+    """The batches of an epoch of a model."""
 
     def batches(model, epoch=0, **options):
         config = config_of("ubuntu", model, **{"max_length": 48, **options})
@@ -320,7 +320,7 @@ def test_the_loss_is_the_weighted_sum(objective):
 @pytest.mark.parametrize("idle", [False, True])
 @pytest.mark.parametrize("name", ["ums", "spider"])
 def test_two_processes_have_the_loss_of_one(name, idle, objective, monkeypatch):
-    """Each further loss is weighed by its own items, which one may have many of and the other few."""
+    """Further losses are weighted by the numbers of their items, which differ between processes."""
     task, batch = objective(f"bert-{name}")
     pairs: list[list] = []
     for data in batch.to_data_list():
@@ -398,7 +398,7 @@ def test_a_pretrained_encoder_needs_its_folder_only_in_training(config_of, encod
     found = evaluate_own(tmp_path / "moved.ckpt")
     assert found["metrics"]["test_MRR"] == result["metrics"]["test_MRR"]
     assert isinstance(task.model.encoder, SIA)
-    # Frozen layers keep their weights, and others do not.
+    # Only frozen layers keep their weights.
     now, before = task.model.encoder.encoder.model, load_encoder(encoder).model
     assert torch.equal(now.embeddings.word_embeddings.weight, before.embeddings.word_embeddings.weight)
     old, new = (model.encoder.layer for model in (before, now))
@@ -425,7 +425,7 @@ def test_only_some_pools_are_evaluated(config_of, encoder):
     splits = load_splits(config_of("ubuntu", "bert", limit_eval=11, limit_train=6))
     assert {split: len(splits[split]) for split in splits.datasets} == {"train": 6, "val": 20, "test": 20}
     config = config_of("ubuntu", "bert", encoder=encoder, max_length=49, root="nowhere")
-    # Before the corpus is built.
+    # Raised before the corpus is built.
     with pytest.raises(ValueError, match="'max_length' must be at most 48, the positions of the encoder"):
         load_splits(config)
 
@@ -435,7 +435,7 @@ def test_scores_of_a_run_are_those_of_pools(trained):
     for split in ("val", "test"):
         assert result["floor"][f"{split}_R10@1"] == pytest.approx(0.1)
         assert 0 <= result["metrics"][f"{split}_R10@1"] <= result["metrics"][f"{split}_R10@5"] <= 1
-        # one right candidate a pool
+        # one right candidate per pool
         assert result["metrics"][f"{split}_MAP"] == pytest.approx(result["metrics"][f"{split}_MRR"])
     assert (result["data"]["examples"]["test"], result["predictions"]) == (50, 5)
     made = load_task(folder / "best.ckpt")[0]
@@ -443,7 +443,7 @@ def test_scores_of_a_run_are_those_of_pools(trained):
 
 
 def test_a_table_of_models_of_words_and_of_pieces(places, encoder, tmp_path):
-    """One encoder is given, for the row that stands on one; both rank the same pools, and are compared."""
+    """The encoder is for the pretrained row only; both rows rank the same pools and are compared."""
     own = {"max_length": 40, "max_epochs": 1, "accelerator": "cpu", "encoder": encoder, **places("ubuntu")}
     summary = ablate("ubuntu", ["smn", "bert"], [0], tmp_path / "table", settings=own, reference="smn")
     first, second = summary["rows"]
@@ -458,7 +458,7 @@ def test_a_table_of_models_of_words_and_of_pieces(places, encoder, tmp_path):
 
 
 def test_a_table_on_pools_of_another_size(tmp_path):
-    """Their scores have other names than those of ten candidates."""
+    """Names of scores have the size of the pools."""
     lines = [f"{int(n == k)}\tann saw bob {k}\tbob met {n}\n" for k in range(6) for n in range(k, k + 4)]
     (tmp_path / "raw").mkdir()
     for name in ("train", "valid", "test"):

@@ -1,4 +1,4 @@
-"""Sentences and pairs: how their models are built, what they read, and what is particular to their runs."""
+"""Sentences and pairs: how their models are built, what they read, and runs."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_ablations_of_the_relation_matrix(model, options, batch):
 
 @pytest.mark.parametrize("task", ["sick-e", "ud-tags", "semeval2010"])
 def test_sizes_and_starts_of_rows(task):
-    # Equations 2 and 3 to the letter are a row.
+    # dt-untyped has equations 2 and 3 exactly.
     literal, usual = (TrainConfig.of(model, task=task) for model in ("dt-untyped", "dt"))
     assert usual.replace(model="dt-untyped", untyped="gate") == literal
     assert {layer.conv.score.untyped for layer in build_encoder(literal, 50, 801).layers} == {"gate"}
@@ -98,7 +98,7 @@ def test_sizes_and_starts_of_rows(task):
         for model in ("dt", "transformer-wide", "transformer")
     }
     assert counts["transformer-wide"] == pytest.approx(counts["dt"], rel=0.01)
-    assert counts["transformer"] < 0.95 * counts["dt"]  # which is why there is the wide one
+    assert counts["transformer"] < 0.95 * counts["dt"]  # hence transformer-wide
 
 
 def test_settings_reach_the_model():
@@ -147,7 +147,7 @@ def test_tree_controls_come_before_the_edges(batch, pairs, config_of):
     seeds = [build_edges(TrainConfig.of("dt@random", seed=seed))(batch).governor_index for seed in (0, 0, 1)]
     assert torch.equal(seeds[0], seeds[1])
     assert not torch.equal(seeds[0], seeds[2])
-    # And reach baselines that have no edges.
+    # Baselines without edges read them, too.
     build = [
         build_task(config_of("sick-e", "tree-lstm", trees=tree), BuildInputs(len(pairs.vocab), 801))
         for tree in ("parser", "chain")
@@ -177,7 +177,7 @@ def test_every_optimizer_is_fused(optimizer, config_of):
 
 
 def test_adagrad_is_fused_on_the_cpu_alone():
-    """Also where a run goes on that began on the other device, or before it was."""
+    """Also in a run that is resumed on another device."""
     make = make_optimizer(TrainConfig.of("dt", lr=0.1))
     here, there = (make([torch.nn.Parameter(torch.ones(2, device=device))]) for device in ("cpu", "meta"))
     assert (here.param_groups[0]["fused"], there.param_groups[0]["fused"]) == (True, None)
@@ -207,7 +207,7 @@ def test_edges_are_made_of_the_batch_and_not_stored(example):
     task = SentenceTask(torch.nn.Linear(1, 1), resolve("dra"), ENTAILMENT)
     assert task.on_before_batch_transfer(data, 0).edge_index.size(1) > 0
     assert "edge_index" not in data
-    optimizer = task.configure_optimizers()  # the paper's
+    optimizer = task.configure_optimizers()  # as in the paper
     assert isinstance(optimizer, torch.optim.Adagrad)
     assert optimizer.defaults["lr"] == 1e-3
 
@@ -218,7 +218,7 @@ def test_edges_are_made_of_the_batch_and_not_stored(example):
         (resolve("dra"), True),
         (resolve("transformer"), True),
         (resolve("transformer", implicit=True), True),
-        (AncestorEdges() - DependencyEdges("both"), False),  # ROOT is below nobody
+        (AncestorEdges() - DependencyEdges("both"), False),  # ROOT has no ancestor
     ],
 )
 def test_a_model_that_sees_no_word_is_told_of_once(caplog, edges, reads):
@@ -260,7 +260,7 @@ def test_the_loss_sums_over_the_nodes_of_a_sentence(tmp_path, model, settings):
         if config.over_constituents:
             x, phrases = encoder.states(data)
             found = (x, data.word_y), (phrases, data.phrase_y)
-        else:  # ROOT and the words come before nodes of relations
+        else:  # ROOT and words are before nodes of relations
             found = ((encoder(task.edges(data.clone())), data.node_y),)
         for states, labels in found:
             for state, label in zip(states, labels.tolist()):
@@ -273,7 +273,7 @@ def test_the_loss_sums_over_the_nodes_of_a_sentence(tmp_path, model, settings):
 
 
 def built(folder, model, **settings):
-    """An encoder with its method, and its states with and without it."""
+    """An encoder changed by a method, and its states with and without the change."""
     config = TrainConfig.of(model, task="sst", encoder=folder, **settings)
     plain, encoder = load_encoder(folder), load_encoder(folder)
     torch.manual_seed(0)
@@ -300,7 +300,7 @@ def test_layers_share_the_relation_vectors_of_the_first(encoder):
     assert first.relation is second.relation
     own = [name for name in made.state_dict() if "own_relation" in name]
     assert own == ["terms.0.own_relation.weight"]
-    # Pairs without a relation may go through the gate.
+    # With untyped="gate", pairs without a relation are gated.
     keep, gate = (built(encoder, "bert-dt", untyped=u, relation_start="random")[1] for u in ("keep", "gate"))
     assert not torch.equal(keep, gate)
 
@@ -310,7 +310,7 @@ def test_relation_nodes_of_both_sentences_are_read(config_of):
     splits = load_splits(config, ("train", "val"))
     batch = build_edges(config)(next(iter(splits.loader("val", config))))
     relation = batch.node_type == NodeType.RELATION
-    # nsubj and obj of each sentence.
+    # Nodes of nsubj and obj of each sentence.
     assert torch.equal(torch.bincount(batch.batch[relation]), torch.full((8,), 2 + 2))
     assert set(batch.utterance[relation].tolist()) == {0, 1}
     for model in (name for name in MODELS if name.startswith("bert") and name != "bert-frozen"):
@@ -320,7 +320,7 @@ def test_relation_nodes_of_both_sentences_are_read(config_of):
             cls = int((data.node_type == NodeType.CLS).nonzero())
             source, target = AttentionLayout.of(data).pairs
             words = (data.node_type == NodeType.WORD).nonzero().view(-1).tolist()
-            assert {*source[target == cls].tolist()} >= {*words}, model  # it sees every word
+            assert {*source[target == cls].tolist()} >= {*words}, model  # [CLS] sees every word
 
 
 def test_learning_rates_of_what_is_new(config_of):
@@ -332,7 +332,7 @@ def test_learning_rates_of_what_is_new(config_of):
     trained = {name: p for name, p in task.named_parameters() if p.requires_grad}
     assert len(rates) == len(trained)
     old = [name for name in trained if name.startswith("model.encoder.model.")]
-    assert {rates[id(trained[name])] for name in old} == {0.01}  # the second layer alone
+    assert {rates[id(trained[name])] for name in old} == {0.01}  # only the second layer
     assert {rates[id(trained[name])] for name in trained.keys() - set(old)} == {0.5}
 
 
@@ -357,7 +357,7 @@ def test_learned_relations_are_in_the_checkpoint_and_the_table(settings_of, tmp_
     summary = ablate("sick-e", ["bert-dam"], [0], tmp_path, settings=settings)
     (checkpoint,) = summary["rows"][0]["checkpoints"]
     assert load_task(checkpoint)[1].relations.learned == ["nsubj:of_old", "xy"]
-    # The label of the third word is another one in each sentence.
+    # The label of the third word differs between sentences.
     for split, n in (("train", 24), ("val", 10), ("test", 12)):
         assert f"- {split}: {2 * n} of {8 * n} arcs (25%) have unknown labels, read as" in markdown(summary)
     metrics = summary["rows"][0]["metrics"]["test_loss"]["values"]
@@ -371,7 +371,7 @@ def test_rows_of_other_data_are_compared(settings_of, tmp_path):
     summary = ablate("sick-e", ["bert", "bert-dam-basic", "bert-frozen"], [0], tmp_path, settings=settings)
     first, second, frozen = summary["rows"]
     assert second["against"]["row"] == "bert"
-    assert second["label"] == "bert-dam-basic"  # the encoder is every row's
+    assert second["label"] == "bert-dam-basic"  # all rows have the same encoder
     assert summary["encoders"] == [settings["encoder"]]
     assert frozen["parameters"] < first["parameters"] / 2
 
@@ -427,7 +427,7 @@ def test_long_examples_make_smaller_batches(config_of):
     config = config_of("sick-e", "bert", batch_size=4)
     splits = load_splits(config, ("train",))
     usual = [batch.num_graphs for batch in splits.loader("train", config)]
-    assert set(usual[:-1]) == {4}  # as ever, where they are short
+    assert set(usual[:-1]) == {4}  # short examples
     batches = list(splits.loader("train", config.replace(batch_pieces=60), shuffle=True))
     assert sum(batch.num_graphs for batch in batches) == sum(usual)
     assert all(batch.num_nodes <= 60 or batch.num_graphs == 1 for batch in batches)
@@ -447,8 +447,8 @@ def test_a_frozen_encoder_reads_each_text_once_and_stays_as_it_is(
     splits = load_splits(config)
     result = train(config, tmp_path, splits=splits)
     classes = {"sick-e": 3, "sick-r": 5}[task]
-    assert result["parameters"] == 2 * 4 * 8 + 4 + (4 + 1) * classes  # of the head alone
-    # Texts of train and val once, not once an epoch.
+    assert result["parameters"] == 2 * 4 * 8 + 4 + (4 + 1) * classes  # only of the head
+    # Texts of train and val are read once, not in every epoch.
     texts = {t for split in ("train", "val") for data in splits[split] for t in frozen_module.texts_of(data)}
     assert sorted(read[: len(texts)]) == sorted(texts)
     check_again(tmp_path, result)
@@ -488,7 +488,7 @@ def bracketed(config_of, tmp_path_factory, corpus):
 @pytest.mark.parametrize("model", ["transformer", "bert"])
 @pytest.mark.parametrize("edges", ["constituents", "dam", "same-constituent"])
 def test_nodes_of_constituents_and_relations_are_read(bracketed, model, edges):
-    """Nodes have vectors of their labels, and what is read sees them."""
+    """Nodes have vectors of their labels, and affect the output."""
     if (model, edges) == ("bert", "same-constituent"):
         return
     config = bracketed(model, edges)
@@ -522,7 +522,7 @@ def test_controls_are_those_of_constituents(bracketed):
     assert "labels=False" in repr(make_edges(bracketed("bert", "constituents", labels=False)))
     with pytest.raises(ValueError, match="^'edges' must be given for"):
         build_edges(bracketed("tree-lstm", "constituents"))
-    # An error before anything is parsed.
+    # Raised before anything is parsed.
     with pytest.raises(ValueError, match="parser 'chain' has no constituents"):
         load_splits(bracketed("transformer", "same-constituent", parser="chain"), ("train",))
 
@@ -536,7 +536,7 @@ def test_edges_of_ones_own_over_constituents(bracketed, tmp_path):
 
 @pytest.mark.parametrize("name", ["tree-lstm-ct", "taghypertreelstm"])
 def test_constituents_and_tags_come_from_the_bundled_parser(config_of, name):
-    """What the settings ask for is in the data that they load."""
+    """The loaded data have the constituents and tags that the model needs."""
     splits = load_splits(config_of("sst", name, parser="bundled", limit_train=4), ("train",))
     [batch] = DataLoader(splits["train"], batch_size=4)
     assert ("tag" in batch) == (name == "taghypertreelstm")

@@ -1,4 +1,4 @@
-"""Settings of all tasks: what a run is called, what reaches its corpus, and what is refused."""
+"""Settings of all tasks: names of runs, options of corpora, and errors."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from graphdep.vocab.relations import GRAPH_MIN_FREQ
 SCORES = ["accuracy", "f1", "macro_f1", "exact"]
 CSV = {"train": "a.csv", "text_columns": "text", "label_column": "label"}
 POST = "post-train"
-# Task, model, settings, and what is said of them.
+# Task, model, settings, and the error.
 WRONG = [
     # Words.
     ("ud-tags", None, {"key": "form"}, r"'key' must be one of upos, .* \(got 'form'\)"),
@@ -220,7 +220,7 @@ def test_wrong_settings_name_key_and_value(task, row_of):
 
 
 def test_choices_are_those_of_the_layers():
-    """Settings do not import them."""
+    """Settings repeat the choices, since they do not import layers."""
     known = {"sia_block": BLOCKS, "sia_mask": MASKS, "readout": READOUTS, "accumulation": ACCUMULATIONS}
     known |= {"matching_form": DAM_FORMS, "block_objective": BLOCK_OBJECTIVES, "order_form": FORMS}
     known |= {"manipulation_loss": LOSSES, "speakers": SPEAKERS}
@@ -254,7 +254,7 @@ def test_rows_share_their_data_unless_a_parser_is_asked_for(task, models):
 
 
 def test_rows_of_tables_have_their_edges_and_positions():
-    """SIA's Table 2; DRA's Tables 1 and 3."""
+    """The models of SIA's Table 2 and DRA's Tables 1 and 3."""
     edges = {name: of("ubuntu", name).sia_edges for name in ("bert", "bert-vanilla", "bert-sia")}
     assert edges == {"bert": None, "bert-vanilla": "transformer", "bert-sia": "sia"}
     assert [of("ubuntu", f"bert-{part}").sia_edges for part in ("intra", "inter")] == [
@@ -275,7 +275,7 @@ def test_rows_of_tables_have_their_edges_and_positions():
 
 
 def test_what_runs_are_called():
-    assert tags(parser="conllu:trees").named() == {}  # a parser is named where it is read
+    assert tags(parser="conllu:trees").named() == {}  # only models that use the parser have its name
     assert tags("dt@parser", parser="conllu:trees").named() == {"parser": "conllu:trees"}
     assert tags("dra", key="feats:Case").label == "dra, key feats:Case"
     assert of("labels").label == "dt"
@@ -323,7 +323,7 @@ def test_runs_of_other_settings_have_other_digests(task, others):
 def test_what_is_no_matter_of_the_run_is_not_in_its_digest():
     assert of("propbank-ewt", ud_from="elsewhere").digest() == of("propbank-ewt").digest()
     assert of("sick-e", "bert", batch_pieces=4096).digest() == of("sick-e", "bert").digest()
-    for model in ("transformer", "bert"):  # constituents, unless they are read
+    for model in ("transformer", "bert"):  # only models that read constituents have the option
         assert "constituents" not in of("sick-e", model).dataset_options("train")
     before = {name: value for name, value in of("ubuntu", "bert").to_dict().items() if name != "readout"}
     assert TrainConfig.from_dict(before) == of("ubuntu", "bert")
@@ -332,7 +332,7 @@ def test_what_is_no_matter_of_the_run_is_not_in_its_digest():
 def test_options_of_a_corpus_reach_it():
     config = of("propbank-ewt", form="spans", ud_from="trees")
     assert config.dataset_options("train") == {"form": "spans", "ud_from": "trees", "parser": "gold"}
-    assert config.about_data == "form spans"  # and no place of a machine
+    assert config.about_data == "form spans"  # without paths
     assert config.label == "dt, form spans"
     assert (config.label_scheme, config.outside_label) == ("bio", "O")
     config = of("agreement", name="question", train_from="test")
@@ -360,7 +360,7 @@ def test_options_of_a_corpus_reach_it():
         "span_end": "auto",
     }
     assert of("spans", text_columns="body").dataset_options("train") == files
-    # Known pools are left out where a corpus has them.
+    # Pools known from train are left out.
     assert of("dailydialog-selection").overlap == "drop"
     assert of("dailydialog-selection").dataset_options("test")["overlap"] == "drop"
     assert "overlap" not in of("dailydialog-selection").dataset_options("train")
@@ -379,7 +379,7 @@ def test_what_is_computed_is_said():
     for other in (tags(), tags("dt@parser", key="deprel"), tags("dt@random", key="deprel")):
         assert not any(told in text for text in other.signatures().values())
     for settings, there in (({}, True), ({"trees": "gold"}, True), ({"trees": "random"}, False)):
-        # Trees of one's own are kept, whatever the parser.
+        # Own trees are kept with any parser.
         config = of("labels", train="a.conllu", key="deprel", **settings)
         assert all((told in text) is there for text in config.signatures().values())
     assert "look-up: the most frequent label of each word form" in tags().signatures()["accuracy"]
@@ -481,7 +481,7 @@ def test_a_paper_s_figures_are_of_models_and_splits_that_are_there(task, paper):
 
 def test_glue_s_sizes_are_those_of_val_from():
     for task, (whole, dev) in {"cola": (8551, 1043), "glue-sst2": (67349, 872)}.items():
-        val = whole // 10  # as GLUE takes it from the training file
+        val = whole // 10  # drawn from the training file
         sizes = {"train": whole - val, "val": val, "test": dev}
         assert [paper.examples for paper in PAPER[task]] == [
             *[{"train": whole, "val": dev}] * 2,
@@ -497,15 +497,15 @@ def test_glue_s_sizes_are_those_of_val_from():
         ("dailydialog", "transformer", {"val_perplexity": 18.278, "val_bleu2_method7": 0.19519}),
         ("dailydialog", "dialogbert-dra-pe", {"val_dist2": 0.1577}),
         ("dailydialog", "hran", {"test_perplexity": 28.411, "test_dist2": 0.08073}),
-        ("dailydialog", "lisa", {}),  # that of the paper learns to parse
+        ("dailydialog", "lisa", {}),  # the paper's model learns to parse
         ("douban", "bert-sia", {"test_MAP": 0.597, "test_P@1": 0.465, "test_R10@5": 0.838}),
         ("ecommerce", "bert-inter", {"test_R10@2": 0.833}),
-        ("ubuntu", "bert-ss-da", {}),  # that of the paper is over RoBERTa
+        ("ubuntu", "bert-ss-da", {}),  # the paper uses RoBERTa
         ("mnli", "bert-dam", {"test_accuracy": 0.848, "test-mismatched_accuracy": 0.835}),
         ("stsb", "bert", {"test_spearman": 0.858}),
         ("cola", "bert-g2g", {"val_mcc": 0.22, "test_mcc": 0.22}),
-        ("sick-e", "use", {}),  # that of the paper has its weights
-        ("sick-e", "tree-transformer", {}),  # simplified
+        ("sick-e", "use", {}),  # the paper uses pretrained weights
+        ("sick-e", "tree-transformer", {}),  # ours is simplified
     ],
 )
 def test_figures_as_the_papers_print_them(task, model, figures):

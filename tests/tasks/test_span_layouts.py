@@ -1,4 +1,4 @@
-"""Training on, and predicting, files of marked spans in the layouts of others."""
+"""Training and prediction on marked spans in the layouts of other corpora."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.kit.tiny_corpora import tiny_span_rows
 
 
 def tacred(row: dict[str, Any], number: int, span_end: str) -> dict[str, Any]:
-    """A row of ours in TACRED's layout."""
+    """A row in TACRED's layout."""
     back = 1 if span_end == "last" else 0
     (first, stop), (second, end) = row["spans"]
     return {
@@ -32,7 +32,7 @@ def tacred(row: dict[str, Any], number: int, span_end: str) -> dict[str, Any]:
 
 
 def aspects(row: dict[str, Any]) -> dict[str, Any]:
-    """The same with its spans as two aspects."""
+    """A row with its spans as two aspects."""
     found = [
         {"term": ["x"], "from": start, "to": stop, "polarity": row["label"]} for start, stop in row["spans"]
     ]
@@ -56,7 +56,7 @@ def test_trained_as_our_own_rows_and_predicted(config_of, run, tmp_path, span_en
     assert "15 of 15 examples have a parse of their own" in result["data"]["notes"][-1]
     assert result["data"]["span_end"] == dict.fromkeys(("train", "val", "test"), span_end)
 
-    for row in theirs:  # what follows an object, so that its end tells nothing
+    for row in theirs:  # a last word, so that ends do not tell the layout
         del row["relation"]
         row["token"] = [*row["token"], "."]
         row["stanford_head"], row["stanford_deprel"] = (
@@ -80,10 +80,10 @@ def test_a_row_an_aspect(config_of, run, tmp_path):
     file = str(written(tmp_path / "train.jsonl", [aspects(row) for row in tiny_span_rows(trees=True)]))
     result = train(config_of("spans", "dt", train=file, test=None, max_epochs=1), tmp_path / "run")
     assert result["data"]["num_spans"]["train"] == 1
-    assert "30 aspects are written otherwise" in result["data"]["notes"][0]
+    assert "30 aspects differ from the words" in result["data"]["notes"][0]
     done = run("predict", "--checkpoint", tmp_path / "run", "--input", file)
     assert len(done.stdout.splitlines()) == 30
-    assert "30 aspects are written otherwise than the words that they mark" in " ".join(done.stderr.split())
+    assert "30 aspects differ from the words that they mark" in " ".join(done.stderr.split())
 
 
 def test_ends_of_spans_are_evaluated_as_they_were_trained(config_of, tmp_path):

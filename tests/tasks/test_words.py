@@ -1,4 +1,4 @@
-"""Labels of words and of marked spans: losses and scores one by one, chains, words that are cut."""
+"""Labels of words and of marked spans: losses and scores by loops, chains, cut words."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SCORES = ("accuracy", "f1", "macro_f1", "exact")
 
 @pytest.fixture(scope="module")
 def made(config_of):
-    """A task whose new weights have opinions, in double precision, and its splits."""
+    """A task in double precision, with large new weights, and its splits."""
     known = {}
 
     def made(task, model="dt", **options):
@@ -56,7 +56,7 @@ def batch_of(task, dataset, examples) -> Batch:
 
 @torch.no_grad()
 def outputs_of(task, dataset):
-    """Those of a split, an example a batch."""
+    """The outputs of a split, one example per batch."""
     return join_outputs([task.outputs(batch_of(task, dataset, [data])) for data in dataset])
 
 
@@ -115,7 +115,7 @@ def test_loss_and_scores_word_by_word(made):
     assert (target == prediction).tolist() == right
     places = [number for number, data in enumerate(splits["train"]) for y in data.y.tolist() if y >= 0]
     assert task.rows(batch).tolist() == places
-    batch.y = torch.full_like(batch.y, -100)  # words that nobody scores teach nothing
+    batch.y = torch.full_like(batch.y, -100)  # nothing is learned from unscored words
     loss = task.train().loss(batch)
     loss.backward()
     assert loss.item() == 0
@@ -136,13 +136,13 @@ def allowed(names) -> bool:
 
 @torch.no_grad()
 def test_loss_and_best_labels_of_a_chain_over_all_sequences(made):
-    """Of an example of six words: every sequence that the rules of spans allow, one by one."""
+    """For an example of six words, over all allowed sequences of labels."""
     task, splits = made("propbank-ewt", form="spans", crf=True)
     data, names, chain = splits["train"][0], task.scoring.labels, task.chain
     assert (data.y == -100).tolist() == [False, False, False, True, False, False]
     batch = batch_of(task, splits["train"], [data])
     logits = task(batch).float()
-    # By prefixes, which what is not allowed does not go on from.
+    # All allowed sequences, by extending allowed prefixes.
     sequences = [[]]
     for _ in range(6):
         longer = [[*labels, label] for labels in sequences for label in range(len(names))]
@@ -150,7 +150,7 @@ def test_loss_and_best_labels_of_a_chain_over_all_sequences(made):
     labels = torch.tensor(sequences)
     scores = logits[torch.arange(6), labels].sum(dim=1) + chain.first[labels[:, 0]]
     scores = scores + sum(chain.transition[labels[:, n], labels[:, n + 1]] for n in range(5))
-    asked = [0 if label == -100 else label for label in data.y.tolist()]  # the predicate finds nothing
+    asked = [0 if label == -100 else label for label in data.y.tolist()]  # the predicate is O
     loss = scores.logsumexp(0) - scores[sequences.index(asked)]
     assert task.loss(batch).item() == pytest.approx(float(loss) / 5, rel=1e-4)
     assert task.predict(batch, logits).tolist() == sequences[int(scores.argmax())]
@@ -178,7 +178,7 @@ def test_no_label_breaks_the_rules(made, options):
         names = [task.scoring.labels[label] for label in task.predict(batch, task(batch))]
         assert allowed(names)
         broken += not allowed([plain.scoring.labels[label] for label in plain.predict(batch, plain(batch))])
-    assert broken  # chance breaks them
+    assert broken  # untrained models without rules break them
 
 
 def test_what_the_chain_is_told_of_words_without_a_label(made):
@@ -209,7 +209,7 @@ def test_scores_are_those_of_whole_splits_with_what_was_cut(made):
     assert dataset.describe()["cut_words"] > 0
     whole = outputs_of(task, dataset)
     prediction, losses, target, example, group, place, sentence = (column.tolist() for column in whole)
-    # The same words as rows of words, which are not cut.
+    # The same words in a model of words, which are not cut.
     scratch, words = made("propbank-ewt", form="spans")
     other = outputs_of(scratch, words["test"])
     assert [column.tolist() for column in other[2:]] == [target, example, group, place, sentence]
@@ -231,7 +231,7 @@ def test_scores_are_those_of_whole_splits_with_what_was_cut(made):
                 tags[place[row]] = None if labels[row] < 0 else task.scoring.labels[labels[row]]
             some |= {(number, *span) for span in spans_of(tags)}
     assert scores["test_f1"] == pytest.approx(2 * len(there & found) / (len(there) + len(found)))
-    data = dataset[1].clone()  # an example of nothing but cut words is wrong
+    data = dataset[1].clone()  # an example of cut words only is wrong
     data.y = torch.full_like(data.y, -100)
     assert (data.cut_y != -100).any()
     with torch.no_grad():
@@ -295,7 +295,7 @@ def test_all_that_is_learned_is_in_the_optimizer_once(made, config_of, options):
 
 @pytest.mark.parametrize("model", ["transformer", "dt", "dra", "bilstm", "tree-lstm", "word-average"])
 def test_the_order_of_spans_is_read(made, model):
-    """Pairs of entities of one sentence differ in nothing else."""
+    """Two pairs of the same entities differ only in their order."""
     task, splits = made("conll04", model)
     first, second = (data for data in splits["train"][:2])
     assert first.input_ids.equal(second.input_ids)
@@ -343,7 +343,7 @@ def test_loss_and_scores_one_by_one(made):
 
 @pytest.mark.parametrize("split", ["train", "test"])
 def test_lost_spans_are_wrong_in_every_metric(made, split):
-    """An oracle has all that can be read; what it lacks is what is lost."""
+    """A perfect model is wrong only for lost spans."""
     task, splits = made("semeval2010", "bert")
     dataset = splits[split].copy()
     lost, y = dataset.lost.numpy() > 0, dataset.y.numpy()
@@ -372,7 +372,7 @@ def test_the_official_score_with_and_without_direction(made, direction):
         assert task.scores(found, y)["macro_f1"] == pytest.approx(np.mean(scores))
 
 
-def test_macro_f1_leaves_out_no_finding(made):
+def test_macro_f1_leaves_out_the_outside_label(made):
     task, splits = made("spans", outside="none")
     assert splits.labels() == ["cause", "effect", "none"]
     y, found = np.random.default_rng(0).integers(0, 3, (2, 50))

@@ -1,4 +1,4 @@
-"""Checkpoints: what they hold, and what is refused."""
+"""Checkpoints: content and errors."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_parts_that_do_not_fit_are_refused(tmp_path, checkpoint, key, value, mes
 
 
 def test_each_part_must_be_there_and_of_its_kind(tmp_path, checkpoint):
-    """Also one that may be none."""
+    """Including parts that may be None."""
     content, path = torch.load(checkpoint, weights_only=True), tmp_path / "bad.ckpt"
     written = {*load_task(checkpoint)[1].state_dict()}
     assert len(written) > 8
@@ -202,7 +202,7 @@ def test_a_save_that_fails_leaves_the_old_file(tmp_path):
 
 def test_a_format_of_endless_lists_is_refused_at_once(tmp_path):
     nested: list = []
-    for _ in range(40):  # written in bytes, printed in more than any memory holds
+    for _ in range(40):  # a small file whose text would exceed any memory
         nested = [nested, nested]
     torch.save({"graphdep": {"format": nested}, "state_dict": {}}, tmp_path / "nested.ckpt")
     with pytest.raises(ValueError, match=r"a checkpoint of another version \(list"):
@@ -211,7 +211,7 @@ def test_a_format_of_endless_lists_is_refused_at_once(tmp_path):
 
 @pytest.mark.parametrize("room", [0, 3_000, 60_000])
 def test_a_full_disk_is_an_error_that_names_the_file(tmp_path, monkeypatch, room):
-    """torch's own is of an "unexpected pos"."""
+    """The error of torch is about an "unexpected pos"."""
     whole = io.FileIO.write
 
     class Full(io.FileIO):
@@ -235,7 +235,7 @@ def test_a_full_disk_is_an_error_that_names_the_file(tmp_path, monkeypatch, room
 
 
 def test_an_interruption_while_an_archive_is_written_stays_one(tmp_path, monkeypatch):
-    """torch's own error is of a position then, and a table would take it for one of the run."""
+    """Torch would raise an error about a position, which a table would count as a failed run."""
 
     class Interrupted(io.FileIO):
         def write(self, data):

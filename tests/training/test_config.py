@@ -1,4 +1,4 @@
-"""Settings: their types, defaults and helps, files of them, and models."""
+"""Settings: types, defaults, help texts, files, and models."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def test_a_wrong_setting_is_one_line_that_names_it(given, message):
 def test_a_text_stands_for_a_value_of_the_type():
     assert [Base.read("size", " 12"), Base.read("lr", "1e-3"), Base.read("plain", "yes")] == [12, 1e-3, True]
     assert [Base.read("kind", text) for text in ("none", "null", "", "b")] == [None, None, None, "b"]
-    assert Base.read("size", 3) == 3  # of a file with types
+    assert Base.read("size", 3) == 3  # from a file with types
     for name, value in (("size", "x"), ("size", "none"), ("size", 1.5), ("plain", "maybe"), ("plain", 1)):
         with pytest.raises(ValueError, match=f"'{name}' takes .*{value}"):
             Base.read(name, value)
@@ -209,7 +209,7 @@ def test_every_setting_of_every_task_has_a_help_and_fitting_defaults():
             assert LIMITS[name][0] < own["least"] <= LIMITS[name][1]
 
 
-def test_settings_of_tasks_say_what_they_said():
+def test_marks_of_settings():
     places = ("root", "raw_from", "num_workers", "cuda_graphs", "accelerator")
     assert TrainConfig.with_mark("place") == places
     assert {*CSVConfig.with_mark("place")} == {*places, "train", "val", "test"}
@@ -245,7 +245,7 @@ OWN = {"train": "a b: #c.csv", "text_columns": "text", "label_column": "no", "sc
 
 
 def test_what_is_written_is_read_back(tmp_path):
-    """By the first task of each kind, with some models."""
+    """For the first task of each kind, with some models."""
     first = {task.kind: name for family in families() for name, task in reversed(family.tasks.items())}
     for task in first.values():
         settings = TrainConfig.of_task(task)
@@ -270,7 +270,7 @@ def test_any_value_is_read_back(tmp_path_factory, lr, root, patience):
     assert TrainConfig.of(**read_run(path)) == config
 
 
-def test_what_was_chosen_stands_first(tmp_path):
+def test_changed_settings_are_written_first(tmp_path):
     write_run(tmp_path / RUN_FILE, TrainConfig.of("dt", task="sst", lr=0.5, seed=3))
     lines = (tmp_path / RUN_FILE).read_text().splitlines()
     others = lines.index("# Defaults of the model and the task:")
@@ -328,7 +328,7 @@ def auto():
     return TrainConfig.of("dt", hidden_channels=768, heads=6, precision="auto", accelerator="cpu")
 
 
-def test_others_stay_as_they_are(monkeypatch):
+def test_a_named_precision_is_kept(monkeypatch):
     monkeypatch.setattr(precision, "gain_of_bf16", None)
     for name in ("32-true", "tf32", "bf16-mixed", "16-mixed"):
         config = TrainConfig.of("dt", precision=name)
@@ -440,7 +440,7 @@ def test_controls_of_the_parsers_trees_where_a_corpus_has_its_own(name):
     assert own.dataset_options("test")["parser"] == "gold"
     assert parsed.dataset_options("test")["parser"] == "bundled"
     assert own.data_settings() != parsed.data_settings()
-    assert repr(build_edges(parsed)) == repr(build_edges(own))  # the same is done to them
+    assert repr(build_edges(parsed)) == repr(build_edges(own))  # with the same edges
     assert "Tree(" in repr(build_edges(own))
     with pytest.raises(
         ValueError, match=f"'trees' cannot be '{name}-parsed': the corpus of 'sick-e' has no trees"
@@ -479,7 +479,7 @@ def test_wrong_controls_are_named(name, message):
         TrainConfig.of(name)
 
 
-def test_a_control_says_so():
+def test_a_control_is_described():
     preset = ModelPreset("a model", overrides={"arcs": "enhanced++", "engine": "pybart", "lr": 1.0})
     assert preset.control("random").summary == "control: a model, on random trees without labels"
     assert preset.control("random").settings == {"edges": "dt", "trees": "random", "arcs": "basic", "lr": 1.0}

@@ -1,4 +1,4 @@
-"""Edges that a model does not read, or that lack what it reads, are refused at the start, in every door."""
+"""Every interface refuses edges that do not fit the model before data are loaded."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_the_message_names_settings_that_change_what_the_model_reads():
     config = TrainConfig.of("bert-sia", task="ubuntu", sia_edges="dt")
     with pytest.raises(ValueError, match="^'sia_edges' cannot be 'dt': they carry .* SIA does not read"):
         build_edges(config)
-    build_edges(TrainConfig.of("bert", task="ubuntu", edges="dra", readout="mean"))  # which reads words
+    build_edges(TrainConfig.of("bert", task="ubuntu", edges="dra", readout="mean"))  # reads words
 
 
 @pytest.mark.usefixtures("no_own_edges")
@@ -68,12 +68,12 @@ def test_registered_edges_are_checked_too():
     register_edges("alone", SelfLoops())
     with pytest.raises(ValueError, match=re.escape(f"'edges' cannot be 'alone': {NO_ROOT} model 'dt'")):
         build_edges(TrainConfig.of("dt", edges="alone"))
-    build_edges(TrainConfig.of("dt", edges="alone", task="ud-tags"))  # which reads words
+    build_edges(TrainConfig.of("dt", edges="alone", task="ud-tags"))  # reads words
     register_edges("both", DependencyEdges("both"))
     build_edges(TrainConfig.of("dt", edges="both"))
 
 
-def is_started(*args, **kwargs):
+def fail_to_load(*args, **kwargs):
     raise AssertionError("data are read before edges and model are compared")
 
 
@@ -81,7 +81,7 @@ def is_started(*args, **kwargs):
 def no_data(monkeypatch):
     """Fails if data are loaded."""
     for family in families():
-        monkeypatch.setattr(family.task_class, "load", is_started)
+        monkeypatch.setattr(family.task_class, "load", fail_to_load)
 
 
 WRONG = r"'edges' cannot be 'dt': they carry types .* model 'transformer.* does not read \(model 'dt'"

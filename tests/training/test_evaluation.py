@@ -28,7 +28,7 @@ SIZES = {"hidden_channels": 4, "max_epochs": 1, "accelerator": "cpu"}
 
 @pytest.fixture(scope="module")
 def theirs(tmp_path_factory):
-    """A run on texts, and a function that gives its checkpoint other settings."""
+    """A function that writes the checkpoint of a run with other settings, and the files of the run."""
     folder = tmp_path_factory.mktemp("theirs")
     path = folder / "texts.csv"
     path.write_text("text,label\n" + "".join(f"a film {i},{'ab'[i % 2]}\n" for i in range(20)))
@@ -46,7 +46,7 @@ def theirs(tmp_path_factory):
 
 
 def test_a_checkpoint_names_no_place_of_its_own(theirs, tmp_path):
-    """What it names is neither read nor written, and the error has all of it."""
+    """Paths in a checkpoint are neither read nor written, and the error lists them."""
     altered, _ = theirs
     secret = tmp_path / "secret file.csv"
     secret.write_text("text,label\nnothing,TOP-SECRET\n")
@@ -114,10 +114,10 @@ def test_a_checkpoint_loads_no_encoder_by_its_name(theirs, tmp_path, monkeypatch
 
 
 def test_ctrl_c_while_a_split_is_scored(theirs, tmp_path, monkeypatch):
-    """Not Lightning's silent exit, after which it would be ignored."""
+    """Lightning would exit silently, and later ignore Ctrl-C."""
     altered, places = theirs
     path, handler = altered(tmp_path / "theirs.ckpt"), signal.default_int_handler
-    before = signal.signal(signal.SIGINT, handler)  # which a test before may have left ignored
+    before = signal.signal(signal.SIGINT, handler)  # an earlier test may ignore it
     monkeypatch.setattr(SentenceTask, "predict_step", lambda *args: signal.raise_signal(signal.SIGINT))
     with pytest.raises(KeyboardInterrupt):
         evaluate(path, "val", settings=places)
@@ -176,7 +176,7 @@ def test_groups_of_several_runs_are_one():
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=6), st.data())
 def test_the_same_examples_are_equal_row_by_row(rows, data):
-    """And the first row that is another one is named, be it by its target or by its digest alone."""
+    """The error names the first row with another target or digest."""
     others = [(data.draw(st.integers(0, 2)), data.draw(st.integers(0, 2))) for _ in rows]
     one, two = (
         Predictions(
@@ -241,7 +241,7 @@ def test_errors_name_file_and_line(tmp_path, text, message):
         read_predictions(tmp_path / "p.csv")
 
 
-def test_nothing_wrong_is_written(tmp_path):
+def test_wrong_predictions_are_not_written(tmp_path):
     for target, prediction, group, name in (
         (np.ones(2), np.ones(1), None, "prediction"),
         (np.ones((2, 2)), np.ones((2, 2)), None, "target"),

@@ -66,7 +66,7 @@ def encoder(tmp_path_factory):
 
 
 def write(path, model, task, settings):
-    """The checkpoint of a model that is not trained."""
+    """Saves an untrained model."""
     torch.manual_seed(0)
     config = TrainConfig.of(model, task=task, **settings)
     words = sorted({word for text in TURNS for word in text.split()})
@@ -75,7 +75,7 @@ def write(path, model, task, settings):
     relations, labels = RelationVocab(), ["NOUN", "VERB"] if task == "ud-tags" else None
     classes = len(labels or []) or None
     learning = build_task(config, BuildInputs(len(vocab), len(relations), None, pretrained, classes, labels))
-    for parameter in learning.parameters():  # near 0 all weights would be alike
+    for parameter in learning.parameters():  # with small weights, attention would be uniform
         torch.nn.init.normal_(parameter, std=0.3)
     save_task(path, learning, RunState(config, vocab, relations, {}, None, known, labels))
     return path
@@ -104,7 +104,7 @@ KINDS = [*SCRATCH, *(pytest.param(kind, marks=NEEDS) for kind in PRETRAINED)]
 def test_gates_of_relations_are_maps_of_a_page(made, request):
     path, texts, _, layers = made
     maps = [one for one in explore(path, texts, parser="chain").data.sides[0].maps if one.kind == "gate"]
-    if request.node.callspec.params["made"] == "dialogue gate":  # the system of that name has no gate
+    if request.node.callspec.params["made"] == "dialogue gate":  # the dialogue model "gate" has no gate
         assert not maps
         with pytest.raises(ValueError, match="'gate' has no gate of relation scores"):
             attention_map(path, texts, parser="chain", return_gate=True)
@@ -135,11 +135,11 @@ def test_every_family_shows_what_its_words_attend_to(made, request):
     alone = shown.without_special()
     assert alone.words == words
     left = shown.alpha.sum(dim=-1) - shown.alpha[..., torch.tensor(shown.special)].sum(dim=-1)
-    left = left[..., ~torch.tensor(shown.special)] > 1e-6  # LISA's root word sees ROOT alone
+    left = left[..., ~torch.tensor(shown.special)] > 1e-6  # LISA's root word sees only ROOT
     torch.testing.assert_close(alone.alpha.sum(dim=-1), left.float())
     assert left.float().mean() > 0.9
     assert len(shown.plot().axes) > len(layers)
-    assert len(shown.plot(-1, title="x").axes) == 3  # two heads and the colours
+    assert len(shown.plot(-1, title="x").axes) == 3  # two heads and the colour bar
     assert len(shown.plot(-1, 1).axes) == 2
     axes = Figure().subplots()
     assert shown.plot(0, 1, ax=axes) is axes.figure
@@ -204,7 +204,7 @@ def test_pieces_are_joined_as_a_loop_joins_them(made):
         ("hran", "dailydialog", DIALOGUE, "'hran' has no attention between words"),
     ],
 )
-def test_what_has_none_is_refused(tmp_path, model, task, settings, match):
+def test_models_without_attention_are_refused(tmp_path, model, task, settings, match):
     path = write(tmp_path / "best.ckpt", model, task, settings)
     with pytest.raises(ValueError, match=match):
         attention_map(path, ONE, parser="chain")
@@ -242,7 +242,7 @@ def test_layers_of_other_sizes_are_no_map():
     )
 
 
-def test_it_is_at_the_front_door():
+def test_attention_map_is_exported():
     assert graphdep.attention_map is attention_map
 
 
@@ -315,7 +315,7 @@ def test_responses_and_rankings(tmp_path):
     assert [share for _, share in answer.rows] == sorted((s for _, s in answer.rows), reverse=True)
     shown = [one.name for one in page.data.sides[0].maps]
     assert {"SIA 1", "SIA 2", "rollout to layer 1"} < {*shown}
-    assert "rollout to SIA 1" not in shown  # it reads a block of the encoder, beside what follows
+    assert "rollout to SIA 1" not in shown  # it also reads a block of the encoder
     assert page.data.sides[0].measures["rollout"][-1] == [0.0] * 2
 
 
@@ -373,7 +373,7 @@ def typed_model():
 
 @pytest.mark.parametrize("make", [sentence_model, typed_model])
 def test_the_gradient_is_what_a_little_less_of_an_edge_changes(make) -> None:
-    """Against differences: the logarithm of the answer's odds with a factor of 1 +- h on one edge."""
+    """Compared with differences of the answer's log-odds for factors 1 +- h on one edge."""
     torch.manual_seed(0)
     model, data = make()
     model.eval()
@@ -396,14 +396,14 @@ def test_the_gradient_is_what_a_little_less_of_an_edge_changes(make) -> None:
     assert float(mask.max()) > 0
 
 
-def test_of_words_those_asked_for_are_explained() -> None:
+def test_given_words_are_explained() -> None:
     torch.manual_seed(0)
     encoder = M.GraphTransformer(
         len(VOCAB), lambda layer: AttentionConv(8, 4, 2), **GRAPH_SIZES | {"num_layers": 1}
     )
     model, data = M.TokenModel(encoder, 3).eval(), example("dra")
     found = [edge_masks(model, data, ["gradient"], torch.tensor([node]))["gradient"] for node in (1, 2)]
-    for mask, node in zip(found, (1, 2)):  # one layer: what comes to the word alone
+    for mask, node in zip(found, (1, 2)):  # one layer: only edges to the word
         assert set(data.edge_index[1, mask > 0].tolist()) == {node}
 
 
@@ -414,7 +414,7 @@ def test_pygs_explainer_gives_the_same_each_time() -> None:
     first = edge_masks(model.eval(), data, ["gnnexplainer"])
     after = torch.rand(1)
     torch.manual_seed(1)
-    assert torch.equal(after, torch.rand(1))  # the caller's random numbers are as they were
+    assert torch.equal(after, torch.rand(1))  # the caller's random state is unchanged
     second = edge_masks(model, data, ["gnnexplainer", "gradient"])
     assert [*second] == ["gnnexplainer", "gradient"]
     assert torch.equal(first["gnnexplainer"], second["gnnexplainer"])

@@ -16,7 +16,7 @@ from graphdep.training.task import config_of
 from graphdep.training.trainer import make_trainer, quiet
 from tests.nn.launches.steps import TASKS, Workplace
 
-# A model of each design in each family; the others are slow together.
+# One model per design and family, since all together are slow.
 SOME = {
     "sick-e": ("dt", "bert-dam", "transformer"),
     "sick-r": ("dt",),
@@ -91,7 +91,7 @@ def test_a_filled_training_is_scored_alike(place, task):
     for fill, workers in ((False, 0), (True, 0), (True, 2)):
         config, splits, module = built(place, task, SOME[task][0], max_epochs=2, num_workers=workers)
         module.float().train()
-        for part in module.modules():  # dropout draws other numbers for other batches
+        for part in module.modules():  # draws of dropout depend on the batches
             if "dropout" in vars(part):
                 part.dropout = 0.0
             if isinstance(part, torch.nn.Dropout):

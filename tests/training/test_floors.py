@@ -1,4 +1,4 @@
-"""Floors by counting and by frozen encoders."""
+"""Floors from counts and from frozen encoders."""
 
 from __future__ import annotations
 
@@ -68,14 +68,14 @@ def pools(tmp_path_factory):
 
 @cache
 def loaded(folder):
-    """The model that Hugging Face made."""
+    """The encoder and tokenizer by Hugging Face."""
     from transformers import AutoModel, AutoTokenizer
 
     return AutoModel.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
 
 
 def reference(folder, data, pool):
-    """Text by text."""
+    """The vectors of an example, by Hugging Face's model for each text."""
     model, tokenizer = loaded(folder)
     vectors = []
     for part in range(int(data.segment.max()) + 1):
@@ -127,7 +127,7 @@ def test_candidates_are_ranked_by_the_cosine(folder, encoder, short, pools):
 
 @pytest.mark.parametrize("task", ["sick-e", "sick-r", "sst"])
 def test_linear_models_learn_what_a_word_tells(task, encoder, short, corpus, opinions):
-    """Tiny opinions differ in one word, tiny pairs in their order: mean vectors tell the former only."""
+    """Mean vectors tell opinions, which differ in one word, but not pairs, which differ in word order."""
     own = opinions if task == "sst" else {**corpus, "task": task}
     config = TrainConfig.of("bert", **own, **short)
     splits = load_splits(config)
@@ -182,7 +182,7 @@ def test_training_examples_are_limited(monkeypatch, encoder, short, corpus):
     assert sizes == [(12, 12, 10)]
 
 
-def test_a_run_has_it_and_is_else_the_same_without(short, pools, tmp_path, encoder):
+def test_the_frozen_floor_changes_no_score_of_a_run(short, pools, tmp_path, encoder):
     config = TrainConfig.of("bert", **pools, **short)
     splits = load_splits(config)
     result = train(config, tmp_path / "with", splits=splits)
@@ -198,7 +198,7 @@ def test_models_without_a_pretrained_encoder_have_none(tiny, tmp_path):
     assert LearningTask.floor_frozen(None, None, None) == {}
 
 
-def test_a_table_shows_it_once_and_computes_it_once(short, corpus, tmp_path, monkeypatch):
+def test_a_table_computes_the_frozen_floor_once(short, corpus, tmp_path, monkeypatch):
     calls = []
 
     def counted(*args):
@@ -236,7 +236,7 @@ def rows(x: torch.Tensor):
 
 
 def literal_ridge(x: np.ndarray, y: np.ndarray, alpha: float, asked: np.ndarray) -> np.ndarray:
-    """Least squares of +-1 for each class with a penalty, by the normal equations; the largest wins."""
+    """The class with the largest ridge regression of +-1, by the normal equations."""
     mean, scale = x.mean(0), x.std(0)
     own, asked, classes = (x - mean) / scale, (asked - mean) / scale, np.unique(y)
     target = np.where(y[:, None] == classes, 1.0, -1.0)
@@ -295,7 +295,7 @@ STEPS = st.sampled_from([0.0, 0.25, 0.5, 0.5001, 0.75])
     st.dictionaries(st.sampled_from(["val", "test", "val lookup", "test lookup"]), STEPS),
 )
 def test_a_score_must_pass_the_best_floor_of_its_split(task, scores, floors):
-    """As good as a floor is no better than it; the test split counts where there is one."""
+    """A score equal to a floor does not pass; without a test split, val is compared."""
     metric = resolve_task(task).metrics[0]
     less = metric.name == "mse"
     split = "test" if "test" in scores else "val"
@@ -354,7 +354,7 @@ def test_the_bag_of_words_is_that_of_scikit_learn(classifies, texts):
     assert MSE(found, y) < MSE(np.full(len(y), y[:40].mean()), y)
 
 
-def test_one_class_alone_is_what_a_bag_of_words_predicts():
+def test_a_bag_of_words_with_one_class_predicts_it():
     bag = BagOfWords([((3,),), ((4,),)], np.array([1, 1]), classifies=True)
     assert bag.predict([((5,),)]).tolist() == [1]
 
@@ -404,12 +404,12 @@ def test_the_encoder_before_its_training_is_a_floor_of_its_own():
     said = "test_mse 1.0000 is no better than 1.0000 of the frozen encoder"
     assert untrained("sick-r", {"test_mse": 1.0, "val_mse": 0.1}, frozen) == said
     assert untrained("sick-r", {"test_mse": 0.75}, frozen) == ""
-    assert untrained("sick-r", {"test_mse": 9.0}, {}) == ""  # an encoder that brings nothing along
+    assert untrained("sick-r", {"test_mse": 9.0}, {}) == ""  # no floor of the frozen encoder
     assert untrained("sick-r", {}, frozen) == ""
 
 
 def commonest(labels: list[int]) -> int:
-    """The first of the most frequent ones."""
+    """The first of the most frequent labels."""
     counts = Counter(labels)
     return min(label for label in counts if counts[label] == max(counts.values()))
 

@@ -1,4 +1,4 @@
-"""Folders of models: written, loaded, refused, and given to the hub."""
+"""Folders of models: saved, loaded, refused, and uploaded to the hub."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ PIPELINES = (
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory) -> dict[str, Path]:
-    """A run of each family; the one of selection on a pretrained encoder."""
+    """A run of each family; response selection has a pretrained encoder."""
     folder = tmp_path_factory.mktemp("runs")
     made = {}
     for task, (model, write, options) in RUNS.items():
@@ -99,7 +99,7 @@ def test_a_model_is_the_same_from_its_folder(runs, tmp_path, task, capsys):
         == (task == "ubuntu")
     )
     assert ("| words |" in card) == (task != "ubuntu")
-    # The lines of the card run, and predict.
+    # The code on the card runs.
     (code,) = re.findall(r"```python\n(.*?)```", card, flags=re.S)
     exec(compile(code.replace("FOLDER", str(tmp_path)), "card", "exec"), {})
     assert capsys.readouterr().out.strip()
@@ -107,7 +107,7 @@ def test_a_model_is_the_same_from_its_folder(runs, tmp_path, task, capsys):
         assert str(runs[task].parent) not in path.read_text(errors="replace"), path.name
 
 
-def test_predictors_answer_alike_and_load_finds_theirs(runs, tmp_path):
+def test_load_returns_the_predictor_of_a_task(runs, tmp_path):
     texts = ["A fine film.", "So dull."]
     model = graphdep.load(runs["sst"], parser="chain")
     assert isinstance(model, graphdep.SequenceClassifier)
@@ -154,14 +154,14 @@ def test_licences_are_those_of_the_cards_of_the_corpora():
 
 
 def test_a_task_that_no_class_answers_for(runs, monkeypatch):
-    module = importlib.import_module("graphdep.training.hub")  # the name is the function's, too
+    module = importlib.import_module("graphdep.training.hub")  # the package has a function of this name
     monkeypatch.setattr(module, "read_task", lambda place: "post-train")
     with pytest.raises(ValueError, match="the task 'post-train', for which there is no class: see"):
         graphdep.load(runs["sst"])
 
 
 def test_on_a_machine_of_another_precision(tmp_path):
-    """Its weights are those that were trained, whatever numbers are usual where it is loaded."""
+    """Loaded weights have the precision of the training, with any default dtype."""
     given = {
         **tiny_corpora.write_tiny_sst(tmp_path / "data"),
         "task": "sst",
@@ -265,10 +265,12 @@ def test_a_file_that_is_no_export_is_replaced_where_that_is_asked_for(runs, tmp_
     (folder / "notes.txt").write_text("mine")
     if before == "an export":
         model.save_pretrained(folder)
-        model.save_pretrained(folder)  # its own files, once more
+        model.save_pretrained(folder)  # replaces its own files
     (folder / name).write_text("mine")
     files = {path.name: path.read_bytes() for path in folder.iterdir()}
-    first = name if name == "config.json" and before == "nothing" else ".*"  # without it none is an export's
+    first = (
+        name if name == "config.json" and before == "nothing" else ".*"
+    )  # without it, the folder is no export
     with pytest.raises(ValueError, match=rf"project/{first} exists and would be replaced.*overwrite=True"):
         model.save_pretrained(folder)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == files
@@ -294,9 +296,7 @@ def test_the_folder_of_a_run_and_a_link_stay_as_they_are(runs, tmp_path):
 
 
 def test_every_file_is_written_into_the_one_that_is_held(runs, tmp_path, monkeypatch):
-    """Into another one, which is moved over it, a kill leaves that, and others take the new one for a
-    leftover.
-    """
+    """A second temporary file would be left behind by a kill."""
 
     @contextlib.contextmanager
     def watched(path):
@@ -309,14 +309,14 @@ def test_every_file_is_written_into_the_one_that_is_held(runs, tmp_path, monkeyp
     write_model_folder(tmp_path / "model", *load_task(runs["sst"]))
 
 
-def test_run_folders_and_checkpoints_are_as_they_were(runs):
+def test_a_run_folder_is_read_as_its_best_checkpoint(runs):
     assert read_checkpoint(runs["sst"])["graphdep"] == read_checkpoint(runs["sst"] / "best.ckpt")["graphdep"]
     with pytest.raises(FileNotFoundError, match="a folder without a best.ckpt"):
         read_checkpoint(runs["sst"].parent / "sst-data")
 
 
 def test_the_hub_gets_and_gives_the_folder(saved, runs, tmp_path, monkeypatch):
-    """Without a network: what would be uploaded is kept, and given back."""
+    """With a simulated hub, which keeps uploaded folders."""
     hub = tmp_path / "hub"
 
     class Api:

@@ -53,7 +53,7 @@ DRAWS = st.tuples(st.integers(0, 2), st.integers(0, 3), st.integers(0, 2))  # se
 
 @given(DRAWS, DRAWS)
 def test_dropout_is_that_of_the_seed_the_process_and_the_epoch(one, other):
-    """The first process of a seed has that of the second one of the seed before."""
+    """Dropout depends on the epoch and on the sum of seed and process."""
 
     def dropped(seed: int, epoch: int, rank: int) -> tuple[float, ...]:
         task = SentenceTask(torch.nn.Linear(1, 1), resolve("dt"), ENTAILMENT, seed=seed)
@@ -69,7 +69,7 @@ def test_dropout_is_that_of_the_seed_the_process_and_the_epoch(one, other):
 
 
 def test_a_batch_goes_to_a_gpu_with_its_tiles_from_pinned_memory(monkeypatch: pytest.MonkeyPatch):
-    """Nothing of it waits for the GPU. Here it goes to ``meta``, which keeps shapes and no values."""
+    """No transfer waits for the GPU; here the device is ``meta``, which has no values."""
     monkeypatch.setattr(layout_module, "missing", lambda device: None)
     monkeypatch.setattr(LearningTask, "device", torch.device("cuda"))
     task = SentenceTask(torch.nn.Linear(1, 1), resolve("dt", implicit=True), ENTAILMENT)
@@ -106,7 +106,7 @@ def test_edges_are_built_once_unless_they_are_of_ones_own(own):
 
 
 def digest(splits: Splits, split: str) -> str:
-    """Digest of a split's examples and classes."""
+    """A digest of the examples and classes of a split."""
     return Splits({split: splits[split]}, splits.vocab, splits.relations).digest()
 
 
@@ -115,7 +115,7 @@ def roles(folder):
 
 
 def spans(folder):
-    """Files whose classes come in other orders."""
+    """Files in which classes occur in different orders."""
     for name, labels in (("train", "yxz"), ("val", "zy"), ("test", "xxz")):
         rows = [
             {"words": ["ann", "met", "bob"], "spans": [[0, 1], [2, 3]], "label": label} for label in labels
@@ -155,7 +155,7 @@ def test_classes_are_learned_once_for_all_splits(tmp_path, monkeypatch, write, r
     monkeypatch.setattr(reader, name, counted)
     splits = load_splits(config)
     assert calls == reads
-    for split in ("val", "test"):  # each alone learns them from the training split itself
+    for split in ("val", "test"):  # loaded alone, it learns the classes from the training split
         alone = load_splits(config, (split,), splits.vocab, relations=splits.relations)
         assert digest(alone, split) == digest(splits, split)
         assert alone[split].labels == splits["train"].labels
@@ -170,14 +170,14 @@ def test_batches_hold_all_in_order_and_no_more_than_they_may(sizes, tokens, exam
     for batch in batches:
         assert sum(sizes[i] for i in batch) <= tokens or len(batch) == 1
         assert examples is None or len(batch) <= examples
-    # None could have taken the first of the next one.
+    # No batch has room for the first example of the next batch.
     for batch, after in pairwise(batches):
         more = sum(sizes[i] for i in [*batch, after[0]])
         assert more > tokens or len(batch) == examples
 
 
 class Shuffled:
-    """An order for each epoch."""
+    """A sampler with another order in each epoch."""
 
     def __init__(self, size):
         self.size, self.epoch = size, 0
@@ -197,12 +197,12 @@ def test_batches_of_all_epochs_are_counted():
     for epoch in range(6):
         order.set_epoch(epoch)
         found.append(len(list(sampler)))
-    assert len(set(found)) > 1  # else this tests nothing
+    assert len(set(found)) > 1  # otherwise this tests nothing
     assert [sampler.count(epochs) for epochs in (1, 6)] == [found[0], sum(found)]
     assert order.epoch == 5
 
 
-def test_it_has_no_length_by_which_an_epoch_could_be_cut():
+def test_a_token_sampler_has_no_length():
     with pytest.raises(TypeError):
         len(TokenBatchSampler(range(3), torch.ones(3), 2))
 

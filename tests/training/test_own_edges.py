@@ -1,4 +1,4 @@
-"""Runs on edges of one's own: a name in a file imports nothing, and two transforms of one name never mix."""
+"""Runs on own edges: a name in a file imports nothing, and two transforms of one name are never mixed up."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def ahead(step: int):
 
 
 def forget() -> None:
-    """As in another process."""
+    """Removes registered edges, as in another process."""
     registry._own.clear()
 
 
@@ -50,7 +50,7 @@ def checkpoint(config, tmp_path):
 
 @pytest.fixture
 def malicious(tmp_path, monkeypatch):
-    """A module that says so when it is imported, and a checkpoint that names it."""
+    """A checkpoint that names a module, which writes a file if it is imported."""
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "evil.py").write_text(f"import pathlib\npathlib.Path({str(tmp_path / 'ran')!r}).touch()\n")
     register_edges("evil:Edges", ahead(1))
@@ -117,7 +117,7 @@ def test_edges_are_given_again(checkpoint, config):
         assert state.config.own_edges() != {}
     places = {"root": config.root, "parser": config.parser}
     assert evaluate(checkpoint, settings={**places, "edges": "mine"})["metrics"] == expected
-    with pytest.raises(UnknownEdgesError):  # others, and those of the training are still unknown
+    with pytest.raises(UnknownEdgesError):  # the edges of the training are still unknown
         evaluate(checkpoint, settings=places)
     with pytest.raises(ValueError, match="best.ckpt: 'edges' must be those of the training, .*Ahead.*got"):
         load_task(checkpoint, ahead(2)())
@@ -126,7 +126,7 @@ def test_edges_are_given_again(checkpoint, config):
     with pytest.raises(ValueError, match="'preset' must be one of .*got 'nothing'"):
         load_task(checkpoint, "nothing")
     register_edges("ahead", ahead(1))
-    evaluate(checkpoint, settings={**places, "edges": "dra"})  # known, and so free to be replaced
+    evaluate(checkpoint, settings={**places, "edges": "dra"})  # known edges may be replaced
 
 
 def test_edges_of_a_preset_are_given_by_their_name(tiny, tmp_path):

@@ -1,4 +1,4 @@
-"""Two processes train what one process trains, an error of one ends both, and each example is scored once."""
+"""Two processes train as one does, an error in one ends both, and each example is scored once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from graphdep.training.learning_task import example_numbers, gather_rows
 from graphdep.training.splits import SharedBatches
 from graphdep.training.trainer import Processes, make_trainer, quiet, read_metrics
 
-# Six batches of 7 and one of 1, of which the second process has none.
+# Six batches of 7, and one of 1, in which the second process has no example.
 EXAMPLES, BATCH = 43, 7
 SETTINGS = {
     "hidden_channels": 12,
@@ -43,7 +43,7 @@ SETTINGS = {
 
 
 def write_words(path: Path) -> None:
-    """Sentences of 1 to 6 words, some of whose labels are not known: parts of a batch weigh differently."""
+    """Sentences of 1 to 6 words, some without labels, so that parts of a batch have different weights."""
     with path.open("w", encoding="utf-8") as file:
         for number in range(EXAMPLES + 5):
             words = [f"w{(number * k) % 5}" for k in range(1, 2 + number % 6)]
@@ -98,13 +98,13 @@ def same_run(one: Path, two: Path) -> None:
 def test_the_command_starts_the_others(words, alone):
     told = run("-m", "graphdep", *options(words, "two"))
     same_run(alone, words / "two")
-    assert told.stdout.count("val_accuracy") == 1  # one process says it
+    assert told.stdout.count("val_accuracy") == 1  # printed by one process
     assert told.stderr.count("epoch   1/2") == 1
 
 
 @pytest.mark.parametrize("devices", [1, 2])
 def test_an_error_of_a_run_is_a_row_s_or_ends_all_processes(words, tmp_path, monkeypatch, devices):
-    """The others would wait for the first where it does not come, for as long as scoring may take."""
+    """With several processes an error ends all, since others would wait for the first."""
     asked = []
 
     def fails(config, folder, **options):
@@ -129,16 +129,16 @@ def test_which_process_this_is(monkeypatch):
     started = [*_TORCHRUN, "NODE_RANK", "SLURM_NTASKS", "SLURM_PROCID", "SLURM_JOB_NAME"]
     for name in started:
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("RANK", "x")  # a pod's own, and no torchrun
+    monkeypatch.setenv("RANK", "x")  # set by a pod, not by torchrun
     assert Processes(2, 3).rank == 0
     monkeypatch.setenv("NODE_RANK", "2")
     monkeypatch.setenv("LOCAL_RANK", "1")
     assert Processes(2, 3).rank == 5
     assert not Processes(2, 3).first
-    assert Processes().first  # a run of its own, whatever started it
+    assert Processes().first  # a single process, in any environment
     monkeypatch.setenv("SLURM_NTASKS", "6")
     monkeypatch.setenv("SLURM_PROCID", "4")
-    monkeypatch.setenv("SLURM_JOB_NAME", "bash")  # a shell in a job, and no srun
+    monkeypatch.setenv("SLURM_JOB_NAME", "bash")  # a shell in a job, not srun
     assert Processes(2, 3).rank == 5
     monkeypatch.setenv("SLURM_JOB_NAME", "train")
     monkeypatch.setenv("SLURM_NTASKS_PER_NODE", "2")
@@ -159,7 +159,7 @@ _TORCHRUN = ("RANK", "GROUP_RANK", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "TORCHELAST
         ({"strategy": "fsdp"}, "'strategy' must be one of auto, ddp"),
     ],
 )
-def test_what_is_none(given, message):
+def test_wrong_numbers_of_processes(given, message):
     with pytest.raises(ValueError, match=message):
         Processes(**given)
 
@@ -204,7 +204,7 @@ print([os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in started])
 
 @pytest.mark.slow
 def test_an_error_of_one_process_ends_them_all(words):
-    """The first would wait for the second, which would wait for it at the end."""
+    """The processes do not wait for each other."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -228,7 +228,7 @@ def test_processes_that_share_batches_have_every_example_once(size, batch_size, 
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr("graphdep.training.splits.dist", fake)
             had.append([*part])
-    assert {len(batches) for batches in had} == {len(whole)}  # all take the same steps
+    assert {len(batches) for batches in had} == {len(whole)}  # all have the same number of steps
     for number, batch in enumerate(whole):
         counted = [batches[number] for part, batches in zip(parts, had) if part.counts(number)]
         assert sorted(example for some in counted for example in some) == batch
@@ -238,7 +238,7 @@ def test_processes_that_share_batches_have_every_example_once(size, batch_size, 
 
 
 def gathered(monkeypatch, parts):
-    """:func:`gather_rows` as if there were these processes."""
+    """:func:`gather_rows` with the parts of simulated processes."""
 
     def all_gather(into, mine):
         into[:] = parts
@@ -264,19 +264,19 @@ def test_every_example_counts_once_and_in_its_place(monkeypatch, size, processes
 
 
 def test_examples_of_several_rows_stay_together(monkeypatch):
-    """Rows are words here: example 0 has two, 1 none, 2 one; example 0 is there twice."""
+    """Rows are words: example 0 has two, 1 none, 2 one; both processes have example 0."""
     first = torch.tensor([[1.0], [2.0], [5.0]]), torch.tensor([0, 0, 2])
     second = torch.tensor([[1.0], [2.0]]), torch.tensor([0, 0])
     parts = [((rows,), number) for rows, number in (first, second)]
     assert gathered(monkeypatch, parts)[0].view(-1).tolist() == [1.0, 2.0, 5.0]
 
 
-def test_without_numbers_all_rows_count(monkeypatch):
+def test_rows_without_numbers_are_all_kept(monkeypatch):
     parts = [((torch.tensor([1.0, 2.0]),), torch.tensor([0, 1])), ((torch.tensor([3.0]),), None), ((), None)]
     assert gathered(monkeypatch, parts)[0].tolist() == [1.0, 2.0, 3.0]
 
 
-def test_only_an_order_that_stays_gives_numbers():
+def test_examples_have_numbers_only_in_a_fixed_order():
     data, seen = range(5), [torch.arange(2), torch.arange(2, 5)]
     batches = BatchSampler(SequentialSampler(data), 3, drop_last=False)
     assert example_numbers(DataLoader(data, batch_sampler=batches), seen).tolist() == [0, 1, 2, 3, 4]

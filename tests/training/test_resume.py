@@ -1,4 +1,4 @@
-"""A run that is resumed is the uninterrupted one, whatever its batches are."""
+"""A resumed run is the same as the uninterrupted one, with all kinds of batches."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.kit.tiny_encoder import write_tiny_encoder
 SIZES = {"hidden_channels": 8, "ff_channels": 8, "heads": 2, "num_layers": 1}
 SCRATCH = {**SIZES, "dropout": 0.3}
 TEXTS = {"task": "csv", "train": "texts.csv", "text_columns": "text", "label_column": "label"}
-# 24 texts have more than the default of 4096 pieces.
+# 24 texts have more than 4096 pieces, the default of batch_pieces.
 PIECES = {**TEXTS, "train": "long.csv", "encoder": "bert", "max_length": 256, "batch_size": 24}
 SPANS = {"task": "spans", "train": "spans.jsonl"}
 DIALOGUES = {"task": "dailydialog", "root": "dialogues", "parser": "conllu:dialogues/dialogues.conllu"}
@@ -52,7 +52,7 @@ RUNS = {
 
 
 class Keep(Callback):
-    """Keeps a folder as a kill in an epoch leaves it."""
+    """Copies the folder at the start of an epoch, as a kill would leave it."""
 
     def __init__(self, epoch, kept):
         self.epoch, self.kept = epoch, kept
@@ -64,7 +64,7 @@ class Keep(Callback):
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory) -> Path:
-    """Long texts, short sentences with spans, dialogues, pools, roles and an encoder."""
+    """A folder with texts, spans, dialogues, pools, roles and an encoder."""
     pytest.importorskip("transformers")
     place, rng = tmp_path_factory.mktemp("place"), random.Random(0)
     for name, sizes in {"texts": (5, 9), "long": (150, 220)}.items():
@@ -96,7 +96,7 @@ def config_of(name, **others) -> TrainConfig:
 
 @pytest.mark.parametrize("name", RUNS)
 def test_batches_are_the_same_from_workers_and_from_what_was_read_before(place, monkeypatch, name):
-    """The first corpus is read from its files, the second from what the first has left, by two workers."""
+    """From raw files in one process, and from processed files with two workers."""
     monkeypatch.chdir(place)
 
     def batches(**others):

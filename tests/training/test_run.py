@@ -1,4 +1,4 @@
-"""Runs: which epoch is kept, what a kill costs, and what comes of them."""
+"""Runs: the best epoch, resuming, errors, and results."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ def config(corpus) -> TrainConfig:
 
 @pytest.fixture(scope="module")
 def short(config) -> TrainConfig:
-    """One batch an epoch, and one epoch."""
+    """One epoch of one batch."""
     return config.replace(max_epochs=1, limit_train=8)
 
 
 @pytest.fixture(scope="module")
 def whole(config, tmp_path_factory) -> Path:
-    """The folder of a run that nothing has interrupted, with its ``last.ckpt``."""
+    """The folder of an uninterrupted run, with its ``last.ckpt``."""
     folder = tmp_path_factory.mktemp("whole")
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(run, "_can_continue", lambda *given: True)
@@ -85,7 +85,7 @@ def result_of(folder: Path) -> dict:
 
 
 def interrupted(monkeypatch, config, folder, after: int, when: str = "after", **options) -> None:
-    """Trains, and dies in the named epoch: in the middle of it, before its checkpoints, or after them."""
+    """Trains until an epoch, and fails in it, before its checkpoints, or after them."""
     with monkeypatch.context() as patched:
         if when == "in":
             original = SentenceTask.training_step
@@ -112,7 +112,7 @@ def interrupted(monkeypatch, config, folder, after: int, when: str = "after", **
 
 
 def assert_same(left: Path, right: Path) -> None:
-    """Two folders are of one run, but for times."""
+    """Both folders have the same run, except for times."""
     for key in ("metrics", "floor", "epochs", "best_epoch", "parameters", "seed", "config", "data"):
         assert result_of(left)[key] == result_of(right)[key], key
     for name in ("best.ckpt", "last.ckpt"):
@@ -129,7 +129,7 @@ def assert_same(left: Path, right: Path) -> None:
         assert (left / name).read_bytes() == (right / name).read_bytes(), name
 
 
-# A run is the same again.
+# A resumed or repeated run is the same.
 
 
 @pytest.mark.parametrize(("after", "when"), [(2, "in"), (3, "before"), (4, "after")])
@@ -147,7 +147,7 @@ def test_an_interrupted_run_ends_like_an_uninterrupted_one(whole, tmp_path, monk
         ({"monitor": "loss", "patience": 2, "max_epochs": 3}, 1, None),
     ],
 )
-def test_so_does_one_that_stops_early_or_between_validations(
+def test_a_resumed_run_stops_early_as_an_uninterrupted_one(
     tmp_path, monkeypatch, config, settings, killed, epochs
 ):
     config = config.replace(limit_train=16, **settings)
@@ -167,11 +167,11 @@ def test_the_file_of_a_run_repeats_it_and_another_seed_is_another(whole, other, 
     assert result_of(whole)["metrics"]["val_loss"] != result_of(other)["metrics"]["val_loss"]
 
 
-# Which epoch is the best, and when a run ends.
+# The best epoch, and the end of a run.
 
 
 class Epochs:
-    """Validation scores that are what a test says, epoch by epoch, whatever the model does."""
+    """Replaces the validation scores of each epoch by given ones."""
 
     def __init__(self, monkeypatch, **columns: list[float]) -> None:
         self.columns, self.score = columns, SentenceTask.score
@@ -187,7 +187,7 @@ class Epochs:
 @pytest.mark.parametrize(
     ("settings", "epochs", "best"),
     [
-        ({}, 3, 1),  # accuracy stands still, and patience ends the run
+        ({}, 3, 1),  # accuracy does not improve
         ({"monitor": "loss"}, 6, 4),  # the loss falls until the fourth epoch
         ({"monitor": "loss", "patience": 1}, 5, 4),
         ({"keep": "last", "patience": 1}, 6, 6),
@@ -211,7 +211,7 @@ def test_which_epoch_is_the_best_and_when_a_run_ends(tmp_path, monkeypatch, shor
 def test_the_last_checkpoint_stays_where_more_epochs_go_on(
     tmp_path, monkeypatch, short, caplog, accuracy, settings, there
 ):
-    monkeypatch.undo()  # of what keeps it for the other tests
+    monkeypatch.undo()  # a fixture keeps it for other tests
     Epochs(monkeypatch, accuracy=[*accuracy, 0.8])
     short = short.replace(max_epochs=3, **settings)
     train(short, tmp_path)
@@ -244,25 +244,25 @@ FALLING = [3.0, 2.9, 2.8, 2.7, 2.6, 2.5, 2.4]
 @pytest.mark.parametrize(
     ("scores", "losses", "ends"),
     [
-        ([0.3, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2], FALLING, 3),  # as ever
-        ([0.0] * 7, FALLING, 7),  # on its plateau, and the loss still falls
+        ([0.3, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2], FALLING, 3),  # scores fall
+        ([0.0] * 7, FALLING, 7),  # no skill, but the loss falls
         ([0.01] + [0.0] * 6, FALLING, 7),  # the first epoch was noise
-        ([0.0] * 7, [3.0] * 7, 3),  # it learns nothing any more
-        ([0.0] * 7, [3.0 * (1 - 0.9e-4) ** epoch for epoch in range(7)], 3),  # only its last digits change
+        ([0.0] * 7, [3.0] * 7, 3),  # the loss does not fall
+        ([0.0] * 7, [3.0 * (1 - 0.9e-4) ** epoch for epoch in range(7)], 3),  # the loss falls too little
         ([0.0] * 7, [3.0 * (1 - 1.1e-4) ** epoch for epoch in range(7)], 7),
-        ([0.0] * 7, [3.0, 2.9, 3.1, 2.95, 2.0, 1.0, 0.5], 4),  # lower than before is not lower than ever
-        ([0.0, 0.1, 0.05, 0.0, 0.05, 0.2, 0.2], FALLING, 5),  # one of the three does not count
+        ([0.0] * 7, [3.0, 2.9, 3.1, 2.95, 2.0, 1.0, 0.5], 4),  # a loss must be the lowest so far
+        ([0.0, 0.1, 0.05, 0.0, 0.05, 0.2, 0.2], FALLING, 5),  # one epoch of no skill is not counted
     ],
 )
 def test_epochs_without_any_skill_do_not_count_while_the_loss_falls(scores, losses, ends):
     assert epochs_of(scores, losses, 0.0) == ends
     assert epochs_of(scores, losses, 0.0, None) == 7
-    if 0.1 not in scores:  # a floor that nobody knows changes nothing
+    if 0.1 not in scores:  # without a floor all epochs count
         assert epochs_of(scores, losses, None) == 3
 
 
 def epochs_of(scores, losses, floor: float | None, patience: int | None = 2, val_every: int = 1) -> int:
-    """After how many epochs a run with such validation scores ends."""
+    """The number of epochs of a run with these scores and losses."""
     folder = Path("nothing is written")
     keeper = RunCheckpoint(folder, None, WORD_F1, patience, floor=lambda task: floor, val_every=val_every)
     trainer = SimpleNamespace(should_stop=False, save_checkpoint=lambda path: None, world_size=1)
@@ -286,8 +286,8 @@ def epochs_of(scores, losses, floor: float | None, patience: int | None = 2, val
     st.integers(1, 2),
 )
 def test_patience_counts_epochs_that_are_no_better_and_learn_nothing(epochs, floor, patience, val_every):
-    """A loss falls where it is below the lowest so far by more than a ten-thousandth: here it changes by a
-    third, by two thirds or by the whole of that and a little.
+    """A loss falls if it is below the lowest so far by more than 1e-4; here it changes by about a third, two
+    thirds or the whole of that.
     """
     scores, steps = zip(*epochs)
     losses = [3.0 * (1 - 0.34e-4) ** sum(steps[: n + 1]) for n in range(len(steps))]
@@ -312,7 +312,7 @@ def test_epochs_that_did_not_count_are_told_of():
 
 @pytest.fixture
 def rare(tmp_path) -> TrainConfig:
-    """Words of which few are a finding, so that a model finds none for long."""
+    """Labels that are nearly all O, so that a model predicts only O for several epochs."""
     rows = [{"words": [f"w{n}", "x", "y", "z", "."], "labels": ["A", *"OOOO"]} for n in range(20)]
     path = tmp_path / "rare.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
@@ -334,11 +334,11 @@ def test_a_small_corpus_is_not_given_up_while_it_learns_and_the_last_line_says_w
     assert ("stopped early" in out.getvalue()) == bool(stopped)
     assert out.getvalue().splitlines()[-1].endswith(stopped)
     assert result["seconds_per_validation"] > 0
-    assert out.getvalue().splitlines()[0].split("val_f1")[1].count(" s ") == 2  # training, and validation
+    assert out.getvalue().splitlines()[0].split("val_f1")[1].count(" s ") == 2  # training and validation
 
 
 class Other(Callback):
-    """Validates other weights than those that are kept."""
+    """Validates with other weights than those that are saved."""
 
     def on_validation_start(self, trainer, pl_module):
         self.kept = {name: x.clone() for name, x in pl_module.state_dict().items()}
@@ -370,7 +370,7 @@ def test_a_loss_that_is_watched_is_another_run_and_must_be_scored(tmp_path, monk
         train(short.replace(monitor="loss"), tmp_path)
 
 
-# What goes wrong.
+# Errors.
 
 
 def test_ctrl_c_comes_through_and_can_be_pressed_again(tmp_path, monkeypatch, short):
@@ -404,11 +404,11 @@ def test_outputs_that_are_not_finite_are_never_the_best(tmp_path, short, monkeyp
 def test_one_process_at_a_time_trains_in_a_folder(tmp_path, short, monkeypatch):
     with folder_lock(tmp_path), pytest.raises(ValueError, match="another process trains in this folder"):
         train(short, tmp_path)
-    with folder_lock(tmp_path):  # which is free again
+    with folder_lock(tmp_path):  # the lock is released
         pass
     (tmp_path / "file").write_text("")
     monkeypatch.setattr(run, "_train", lambda *args: pytest.fail("trained"))
-    with pytest.raises(OSError, match="file"):  # a folder that cannot be made is found before training
+    with pytest.raises(OSError, match="file"):  # raised before training
         train(short, tmp_path / "file" / "run")
 
 
@@ -431,7 +431,7 @@ def test_a_lock_that_is_a_link_is_refused_and_its_target_kept(tmp_path):
     assert target.read_text() == "precious"
 
 
-# What comes of a run.
+# Results.
 
 
 def test_result_is_plain_and_complete(whole):
@@ -472,7 +472,7 @@ def test_relatedness_has_its_metrics_and_floors(tmp_path, short):
 def test_mnli_has_another_test_split(tmp_path, tiny):
     settings = {**tiny, **write_tiny_glue(tmp_path / "glue"), "task": "mnli", "max_epochs": 1}
     (path,) = tmp_path.glob("glue/**/dev_mismatched.tsv")
-    path.write_text("".join(path.read_text().splitlines(keepends=True)[:4]))  # elsewhere as dev_matched.tsv
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:4]))  # else as dev_matched.tsv
     trained = train(TrainConfig.of("dt", **settings), tmp_path / "run")["checkpoint"]
     matched, mismatched = (evaluate_own(trained, split) for split in ("test", "test-mismatched"))
     assert mismatched["metrics"].keys() == {"test-mismatched_loss", "test-mismatched_accuracy"}
@@ -497,7 +497,7 @@ def test_the_best_checkpoint_is_loaded_once(tmp_path, monkeypatch, short, fits):
             "transformer", model="dt", parser="chain", device="cpu", validation_fraction=0.5, **own
         )
         model.fit(["good film", "bad film"] * 4, ["x", "y"] * 4)
-        assert model._predictor.task._trainer is None  # which would keep the data
+        assert model._predictor.task._trainer is None  # a trainer would keep the data in memory
     else:
         train(short, tmp_path)
     assert read == ["best.ckpt"]
@@ -519,7 +519,7 @@ def test_word_vectors_are_rebuilt_with_the_checkpoint_and_those_of_all_splits_ma
     result = train(short.replace(vocab_from="vectors") if every else short, tmp_path / "run")
     assert result["vectors_found"] > 0
     assert (result["data"]["unknown_words"]["test"] == 0) == every
-    (tmp_path / "glove.txt").unlink()  # the checkpoint has its words
+    (tmp_path / "glove.txt").unlink()  # the checkpoint has the vocabulary
     again = evaluate_own(result["checkpoint"], "test")["metrics"]
     assert again["test_accuracy"] == result["metrics"]["test_accuracy"]
     with pytest.raises(ValueError, match="'vocab_from' cannot be 'vectors' without a file of 'vectors'"):
@@ -540,7 +540,7 @@ def test_precision_auto_is_what_it_became(tmp_path, monkeypatch, short, capsys):
 
 
 class Seen(Callback):
-    """Examples of each epoch that training saw, and the learning rate after each update."""
+    """Records the number of examples of each epoch, and the learning rate after each update."""
 
     def __init__(self):
         self.epochs, self.rates = [], []
@@ -554,7 +554,7 @@ class Seen(Callback):
 
 
 def test_batches_by_tokens_drop_no_example_in_any_epoch(tmp_path):
-    """Orders make different numbers of batches, and the schedule falls to 0 with the last of all."""
+    """Epochs have different numbers of batches; the learning rate is 0 after the last batch."""
     texts = tmp_path / "texts.csv"
     rows = [f"{'fine ' * (1 + number % 9)}film,{'ab'[number % 2]}\n" for number in range(60)]
     texts.write_text("text,label\n" + "".join(rows), encoding="utf-8")
@@ -565,14 +565,14 @@ def test_batches_by_tokens_drop_no_example_in_any_epoch(tmp_path):
     splits, seen = load_splits(config), Seen()
     count = splits.loader("train", config, shuffle=True).batch_sampler.count
     batches = [count(epochs + 1) - count(epochs) for epochs in range(6)]
-    assert max(batches[1:]) > batches[0]  # else this tests nothing
+    assert max(batches[1:]) > batches[0]  # otherwise this tests nothing
     train(config, tmp_path / "run", splits=splits, callbacks=[seen])
     assert seen.epochs == [len(splits["train"])] * 6
     assert len(seen.rates) == sum(batches)
     assert seen.rates[-1] == 0 < min(seen.rates[:-1])
 
 
-# Runs in a folder where there was one.
+# Runs in the folder of another run.
 
 
 def test_a_finished_run_is_not_repeated_but_may_go_on(copied, tmp_path, config):
@@ -584,7 +584,7 @@ def test_a_finished_run_is_not_repeated_but_may_go_on(copied, tmp_path, config):
 
 
 def test_resuming_with_other_settings_or_data_is_refused(copied, config):
-    for name in ("result.json", ""):  # with the result, and with the checkpoint alone
+    for name in ("result.json", ""):  # with the result, then only with the checkpoint
         with pytest.raises(ValueError, match=r"another run, which cannot be resumed: lr: 0.5 != 0.05"):
             train(config.replace(lr=0.5), copied, resume=True)
         with pytest.raises(ValueError, match="limit_train: 8 != None; the data"):
@@ -608,7 +608,7 @@ def test_what_a_kill_after_the_last_epoch_or_a_damage_has_cost_is_made_again(cop
 
 @pytest.mark.parametrize("resume", [True, False])
 def test_a_kill_before_the_first_checkpoint_leaves_nothing(whole, tmp_path, short, resume):
-    """Neither a folder that is set aside, one for each kill, nor what was being written."""
+    """No folder is set aside, and half-written files are removed."""
     (tmp_path / "metrics.csv").write_text("epoch,step,lr,train_loss\n1,3,0.1,0.5\n")  # before the checkpoint
     half = (".last.ckpt.abcdefgh.ckpt", ".best.ckpt.12345678.ckpt", ".result.json.a_b_c_d_.json")
     for name in ("run.yaml", *half):
@@ -619,7 +619,7 @@ def test_a_kill_before_the_first_checkpoint_leaves_nothing(whole, tmp_path, shor
 
 def test_a_new_run_that_fails_does_not_cost_the_old_one(copied, config):
     first = result_of(copied)
-    for _ in range(2):  # and two that fail do not cost it either
+    for _ in range(2):  # nor do two that fail
         with pytest.raises(TrainingError):
             train(config.replace(lr=1e30), copied)
         assert result_of(copied / "previous")["metrics"] == first["metrics"]
@@ -673,7 +673,7 @@ def test_a_finished_run_and_values_of_many_epochs_are_set_aside_and_told_of(copi
     assert (tmp_path / "previous" / "metrics.csv").read_text() == "epoch,step\n1,3\n2,6\n"
 
 
-# Values of epochs and steps, loggers and callbacks.
+# Values of epochs and steps, loggers, callbacks.
 
 
 def test_every_epoch_is_a_line(whole, config):
@@ -717,7 +717,7 @@ def test_numbers_are_read_back_exactly(tmp_path):
 
 
 class Told(Logger):
-    """A logger that remembers."""
+    """Records what is logged."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -776,4 +776,4 @@ def test_progress_goes_to_stderr_or_to_bars_alone(tmp_path, short, capsys):
     train(short, tmp_path / "b", console=Console(file=shown, force_terminal=True, width=100))
     for what in ("epoch 1/1", "validation", "scoring test"):
         assert what in shown.getvalue()
-    assert "scoring val" not in shown.getvalue()  # the validation has scored it
+    assert "scoring val" not in shown.getvalue()  # val is scored in validation

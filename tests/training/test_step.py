@@ -90,7 +90,7 @@ def test_autocast_is_of_the_forward_pass_alone():
 
 
 class Watches(Callback):
-    """The calls of a run's first step that Lightning's own loop makes as well."""
+    """Records the hooks of a step, which Lightning's own loop also calls."""
 
     def __init__(self):
         self.seen = []
@@ -107,7 +107,7 @@ class Watches(Callback):
     def on_before_optimizer_step(self, trainer, pl_module, optimizer):
         self.seen.append("update")
         norm = torch.cat([p.grad.view(-1) for p in pl_module.parameters() if p.grad is not None]).norm()
-        assert norm > pl_module.clip  # it is before clipping
+        assert norm > pl_module.clip  # before clipping
 
     def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx):
         self.seen.append(trainer.global_step)
@@ -120,7 +120,7 @@ def config_of(**settings):
 
 
 class Stops(Callback):
-    """Ends a run after its third batch of all."""
+    """Ends a run after three batches."""
 
     def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx):
         trainer.should_stop = trainer.global_step == 3

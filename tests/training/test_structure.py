@@ -1,4 +1,4 @@
-"""What is said of six rows by the scores that they have."""
+"""Verdicts from the scores of rows."""
 
 from __future__ import annotations
 
@@ -47,8 +47,9 @@ def write(folder: Path, tested: int, words: str = "abcdef") -> dict[str, object]
 
 @pytest.fixture
 def ask(tmp_path, monkeypatch):
-    """Asks of runs whose scores are given: of each row the share of right predictions, and of all the score
-    of the validation split before the last. A score that is an error is that of a run that fails.
+    """Asks the question with given runs: the accuracy of each row, and the validation score before the last.
+
+    An exception in place of a score makes the run fail.
     """
     trials = []
 
@@ -115,7 +116,7 @@ def test_structure_decides(tmp_path, ask):
     assert found["used"] == {"trained": 60, "there": 60, "why": ""}
     seen = f"The smallest effect that could have been seen: {found['smallest_visible_effect']:.3g} ("
     assert found["sentences"][2].startswith(f"All 60 examples were trained on. {seen}")
-    # The same call plans nothing anew; another one in the same folder is refused.
+    # The same call uses the plan; a different call in the same folder is refused.
     assert ask(HELPED) == found
     assert ask.trials == ["transformer", "dt@parser"]
     for other in ({"seeds": 4}, {"bound": 0.9}):
@@ -128,7 +129,7 @@ def test_structure_decides(tmp_path, ask):
         ask(HELPED)
     assert ask(HELPED, overwrite=True)["verdict"] == "yes"
     assert len(ask.trials) == 4
-    assert ask(HELPED)["verdict"] == "yes"  # by the plan that is there now
+    assert ask(HELPED)["verdict"] == "yes"  # with the new plan
     assert len(ask.trials) == 4
 
 
@@ -154,7 +155,7 @@ def test_a_run_that_fails_is_named(ask):
 
 
 def summed(mean: float, *curves: list[float | None]) -> dict:
-    """A row of runs with these scores of the validation split, None for epochs without."""
+    """A row of runs with these validation scores, None for epochs without validation."""
     paths = [Path(f"run{number}", "best.ckpt") for number in range(len(curves))]
     for path, curve in zip(paths, curves):
         path.parent.mkdir(exist_ok=True)
@@ -170,7 +171,7 @@ FLAT, RISING, SLOW = [0.5, 0.9, None, 0.9], [0.5, 0.8, None, 0.9], [0.5, 0.89, N
     ("plain", "trees", "of_plain", "of_trees", "no_skill", "yes", "no"),
     [
         (0.9, 0.9, [FLAT], [FLAT], 0.5, None, None),
-        (0.9, 0.9, [FLAT], [FLAT, SLOW], 0.5, None, None),  # by less than half the bound
+        (0.9, 0.9, [FLAT], [FLAT, SLOW], 0.5, None, None),  # improved by less than half the bound
         (0.9, 0.9, [FLAT], [FLAT], None, None, None),
         (0.5, 0.9, [FLAT], [FLAT], 0.5, "the plain model is no better", "the plain model is no better"),
         (0.53, 0.9, [FLAT], [FLAT], 0.5, "the plain model is no better", "the plain model is no better"),
@@ -184,9 +185,9 @@ FLAT, RISING, SLOW = [0.5, 0.9, None, 0.9], [0.5, 0.8, None, 0.9], [0.5, 0.89, N
             0.5,
             None,
             "of 2 runs with trees, 1 still improved",
-        ),  # by half the bound
-        (0.9, 0.9, [FLAT], [[None, 0.9]], 0.5, None, "of 1 run with trees, 1 still improved"),  # nobody knows
-        # .1 in the last of three validations: .3 in as many again, and trees have .2 more.
+        ),  # improved by half the bound
+        (0.9, 0.9, [FLAT], [[None, 0.9]], 0.5, None, "of 1 run with trees, 1 still improved"),  # unknown
+        # A gain of .1 in the last of three validations may be .3 in three more, and trees gain .2.
         (0.9, 0.9, [RISING], [FLAT], 0.5, "the plain model still improved", None),
         (0.9, 0.9, [RISING, FLAT], [FLAT], 0.5, None, None),  # .15 on average
         (0.9, 0.9, [[0.9]], [FLAT], 0.5, "the plain model still improved", None),
@@ -203,7 +204,7 @@ def test_doubts(tmp_path, monkeypatch, plain, trees, of_plain, of_trees, no_skil
     assert found.keys() == {name for name, said in (("yes", yes), ("no", no)) if said}
     assert all(found[name].startswith(said) for name, said in (("yes", yes), ("no", no)) if said)
     if yes and "still improved" in yes:
-        assert "yes" not in module._doubts(ACCURACY, no_skill, 0.05, -0.1, **rows)  # nothing to make up for
+        assert "yes" not in module._doubts(ACCURACY, no_skill, 0.05, -0.1, **rows)  # trees are not better
 
 
 def test_doubts_where_less_is_better(tmp_path, monkeypatch):
@@ -221,7 +222,7 @@ def test_doubts_where_less_is_better(tmp_path, monkeypatch):
 
 
 def test_no_skill_knows_the_labels_of_the_test_split(tmp_path):
-    """Training has most of 0, of which the test split has a quarter."""
+    """The most frequent label of training is a quarter of the test labels."""
     target = np.array([0, 1, 1, 1])
     write_predictions(tmp_path / "predictions.csv", target, target)
     row = {"checkpoints": [str(tmp_path / "best.ckpt")]}
@@ -273,7 +274,7 @@ PART = "the 100 of 2,000 examples that fit into the time"
         ((0.1, 0.2), (-0.1, 0.2), (-0.1, 0.2), ACCURACY, "undecided", "than order alone"),
         ((0.1, 0.2), (-0.1, 0.01), (0.1, 0.2), ACCURACY, "no", "above 0.02 over order alone is excluded"),
         ((-0.1, 0.01), (-0.1, 0.2), (-0.1, 0.2), ACCURACY, "no", "(more --minutes)"),
-        # Real, and too small.
+        # Above 0, but too small.
         ((0.001, 0.01), (0.1, 0.2), (-0.1, 0.2), ACCURACY, "no", "(more --minutes)"),
         ((0.001, 0.01), (0.001, 0.01), (0.001, 0.01), ACCURACY, "no", "(more --minutes)"),
         ((-0.1, 0.03), (-0.1, 0.2), (-0.1, 0.2), ACCURACY, "undecided", f"not have been seen with {PART}"),
@@ -295,7 +296,7 @@ def test_verdicts(plain, chain, random, metric, verdict, of_a_part):
     assert ask({}, True)[0] == verdict
     assert ask({}, False)[0] == verdict.replace("no", "undecided")
     assert of_a_part in ask({}, False)[1]
-    # A doubt takes back the verdict that it is against, and no other one.
+    # A doubt changes only the verdict that it concerns.
     doubts = {"yes": "it may be otherwise.", "no": "it may be otherwise."}
     assert ask(doubts, True)[0] == "undecided"
     if verdict != "undecided":
@@ -305,7 +306,7 @@ def test_verdicts(plain, chain, random, metric, verdict, of_a_part):
 
 @st.composite
 def gains(draw: st.DrawFn) -> tuple[float, float]:
-    """An interval whose ends may be 0 or the bound itself."""
+    """An interval, often with 0 or the bound as an end."""
     ends = st.sampled_from([-0.04, -0.02, 0.0, 0.01, 0.02, 0.03, 0.04]) | st.floats(-0.1, 0.1)
     low, high = sorted((draw(ends), draw(ends)))
     return low, high
@@ -313,9 +314,7 @@ def gains(draw: st.DrawFn) -> tuple[float, float]:
 
 @given(gains(), gains(), gains(), st.booleans(), st.sets(st.sampled_from(["yes", "no"])))
 def test_a_verdict_says_no_more_than_its_intervals(plain, chain, random, whole, doubted):
-    """An interval has its ends in it: one that ends at the bound excludes no gain of the bound, and one that
-    begins at 0 shows none.
-    """
+    """Intervals are closed: one that ends at the bound does not exclude it, and one from 0 shows no gain."""
     intervals, bound = {"plain": plain, "chain": chain, "random": random}, 0.02
     small = [name for name in ("plain", "chain") if all(gain < bound for gain in intervals[name])]
     shown = [name for name, ends in intervals.items() if all(gain > 0 for gain in ends)]
@@ -329,7 +328,7 @@ def test_a_verdict_says_no_more_than_its_intervals(plain, chain, random, whole, 
 
     found = ask(ACCURACY, intervals)
     assert (found["verdict"], found["over"], found["excluded"]) == (expected, shown, next(iter(small), None))
-    # Of an error less is better.
+    # For an error, less is better.
     assert ask(MSE, {name: (-high, -low) for name, (low, high) in intervals.items()}) == found
 
 
@@ -362,7 +361,7 @@ def test_as_many_examples_as_there_is_time_for():
 @pytest.mark.parametrize("trees", ["parser", "gold"])
 @pytest.mark.parametrize("task", ["propbank-ewt", "ud-tags", "up"])
 def test_random_trees_have_the_labels_of_the_trees_beside_them(task, trees):
-    """Else the corpus' own would tell the words of random trees what the parser's do not know."""
+    """Labels of gold trees would tell random trees more than the parser knows."""
     rows = module._rows(task, None, trees)
     of = [
         TrainConfig.of(row, task=task).dataset_options("train")["parser"] for row in (rows.trees, rows.random)

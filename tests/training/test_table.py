@@ -80,7 +80,7 @@ def test_a_paper_s_figures_stand_behind_their_scores_and_the_others_below():
     }
 
 
-def test_floors_by_what_they_are():
+def test_kinds_of_floors():
     counting = dataclasses.replace(family_of("csv"), floors=COUNTING)
     assert counting.split_floors(FLOOR) == {
         "no skill": {"test_accuracy": 0.25, "val_accuracy": 0.125},
@@ -192,7 +192,7 @@ def rows(*models: str, **own: object) -> dict[str, dict[str, object]]:
         ("sick-e", "transformer", "bert"),
         ("ubuntu", "smn", "bert-sia"),
         ("propbank-ewt", "bilstm", "bert-dt"),
-        # of files that the settings name, which are not asked for here
+        # tasks with files, which this check does not need
         ("csv", "dt", "bert"),
         ("labels", "dam", "bert-dt@random"),
         ("spans", "transformer", "bert"),
@@ -204,7 +204,7 @@ def test_a_pretrained_encoder_is_of_the_rows_that_stand_on_one(task, words, pret
     assert found[pretrained] == {"model": pretrained, "lr": 0.01, "encoder": "some/bert"}
 
 
-def test_what_no_row_could_take_is_given_to_all_and_refused():
+def test_a_setting_that_fits_no_row_is_refused():
     found = row_settings("sick-e", rows("transformer", "dt"), {"encoder": "some/bert"})
     with pytest.raises(ValueError, match="'encoder' must be one of"):
         TrainConfig.of(**{**found["dt"], "task": "sick-e"})
@@ -288,7 +288,7 @@ def test_a_table_of_rows_of_one_s_own(tmp_path, tiny):
 
 @pytest.mark.parametrize("words", ["soup rice fish", "disk screen keys"])
 def test_rows_tested_on_other_texts_have_no_difference(tmp_path, words):
-    """Though the labels come in the same order."""
+    """Even if the labels are in the same order."""
     for name, some in (("train", "soup disk"), ("a", "soup rice fish"), ("b", words)):
         lines = [f"{some.split()[n % 2]} {n},{'neg' if n < 10 else 'pos'}\n" for n in range(20)]
         (tmp_path / f"{name}.csv").write_text("text,label\n" + "".join(lines))

@@ -149,7 +149,7 @@ def known_relations(given: str | RelationVocab, reads_train: bool) -> tuple[Rela
 
 
 def warn_of_relations(corpus: str, split: str, relations: RelationVocab, labels: Counter[str]) -> None:
-    """Logs a warning if a split that was read alone has other labels than Universal Dependencies."""
+    """Logs a warning if a split read without the training split has labels other than those of UD."""
     if relations.unknown(labels).total() > (1 - UD_SHARE) * labels.total():
         text = "%s (%s): %s; use relations=train.relations for those of the training split"
         logger.warning(text, corpus, split, relations.note(labels))
@@ -185,16 +185,16 @@ class CorpusOptions(TypedDict, total=False):
         vocab: The vocabulary, e.g. of a checkpoint; :obj:`None` builds it from the training split.
             (default: :obj:`None`)
         relations: Ids of relations, e.g. of a checkpoint, or how they are chosen from the arcs of the
-            training split: ``"auto"``, ``"ud"`` or ``"learned"`` (:meth:`RelationVocab.of_arcs`). If another
-            split does not need the training split otherwise, ``"auto"`` uses Universal Dependencies and warns
-            if more than 5% of its arcs are unknown; then pass the relations of the training split. (default:
-            ``"auto"``)
+            training split: ``"auto"``, ``"ud"`` or ``"learned"`` (:meth:`RelationVocab.of_arcs`). For another
+            split that needs nothing else of the training split, ``"auto"`` uses Universal Dependencies and
+            warns if more than 5% of the arcs are unknown; then pass the relations of the training split.
+            (default: ``"auto"``)
         min_freq: Rarer words are unknown in a vocabulary that is built. (default: :obj:`1`, for dialogues
             :obj:`3`)
         lower: Lower-case words in a vocabulary that is built. (default: :obj:`True`)
         limit: The largest number of examples, the first ones unless the corpus says otherwise; applied before
-            parsing. The vocabulary is then built from the limited training split, but for another split from
-            the whole training split. (default: :obj:`None`)
+            parsing. The vocabulary of a limited training split is built from its examples, that of any other
+            split from the whole training split. (default: :obj:`None`)
         transform: Applied to an example at each access, as in PyG. (default: :obj:`None`)
         log: Print what is processed to stderr, as in PyG. (default: :obj:`True`)
         force_reload: Process the corpus again, as in PyG. (default: :obj:`False`)

@@ -143,8 +143,8 @@ def read_table(
     Args:
         path: The file.
         columns: Names of the columns to read, with the forms of their cells if these are to be checked.
-        header: Whether the first line has the names of all columns; or the names, if it has not;
-            :obj:`False` if the table has exactly the columns to read. (default: :obj:`True`)
+        header: Whether the first line has the names of all columns; else these names, or :obj:`False` if the
+            table has exactly the columns to read. (default: :obj:`True`)
         separator: Separator of cells. (default: a tab)
         quoted: Whether cells may be quoted, as in CSV, and thus have several lines. (default: :obj:`False`)
         extra: How many additional cells a row may have. (default: :obj:`0`)
@@ -510,7 +510,7 @@ def visible_files(folder: Path, pattern: str, *, before: str | None = None) -> l
     Args:
         folder: The folder.
         pattern: As for :meth:`pathlib.Path.glob`.
-        before: The text after the corpus name in file names, of which there must be one. (default: any names)
+        before: Text after the name of the corpus, which all files must share. (default: any names)
     """
     every: Iterator[Path] = folder.glob(pattern)
     found = sorted(path for path in every if not path.name.startswith("."))

@@ -147,7 +147,7 @@ def _is_number(value: Any) -> bool:
 
 _WORDS = Form("a text with at least one word", lambda value: isinstance(value, str) and value.strip() != "")
 _CLASS = Form(
-    "the name of a class",  # NaN is none
+    "the name of a class",  # NaN is not a class
     lambda value: isinstance(value, (str, int, float)) and value == value and str(value).strip() != "",
 )
 _NUMBER = Form("a number that is finite in 32 bits", _is_number)

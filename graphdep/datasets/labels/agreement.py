@@ -30,7 +30,7 @@ class Rule(NamedTuple):
 
     Args:
         head: The part with the head: 0 for the first, 1 for the second.
-        label: The relation of the other part's head to the head.
+        label: The relation of the other part's head to this head.
         kind: The kind of the constituent.
     """
 
@@ -295,8 +295,8 @@ class Agreement(LabelDataset):
     the number of its form in the present tense of the output, ``"singular"`` or ``"plural"``. In validation
     and test splits only the main verb is scored, so that accuracy is the paper's measure (number of the main
     verb). ``"question"``: the input is a declarative sentence, and the label of an auxiliary is ``"front"``
-    if the question begins with it, else ``"stays"``. All auxiliaries are scored; a sentence is correct as a
-    whole if all of them are.
+    if the question begins with it, else ``"stays"``. All auxiliaries are scored; a sentence is correct if the
+    labels of all its auxiliaries are correct.
 
     Rows whose output is a copy (flags ``PAST``, ``decl``) have no label and are left out; :meth:`describe`
     has their number.

@@ -43,7 +43,7 @@ from graphdep.vocab.vocab import Vocab
 
 
 def relation_paths(sentence: Sentence, start: int | None) -> list[str]:
-    """The tree path from one word to each word, of at most two arcs, with the relation of the latter.
+    """The tree path of at most two arcs from a start word to each word, with the relation of each word.
 
     A path is a sequence of arcs, ``<label`` up to the governor and ``>label`` down to a dependent: ``>nsubj``
     is a subject of the word, ``<xcomp>nsubj`` a subject of its governor. A longer path is ``far``. The path
@@ -140,7 +140,7 @@ class LabelDataset(WordDataset):
     spread: ClassVar[bool] = False
     """Whether ``limit`` selects examples from the whole split instead of the first ones."""
     outside: str | None = None
-    """The label of words outside of any finding; it is the first class."""
+    """The label of words that are in no span or role; it is the first class."""
     scored_by: str = ""
     """The kind of the labels, for messages, such as ``" by their upos"``."""
 
@@ -376,8 +376,8 @@ class OwnLabels(OwnFiles, LabelDataset):
             predicates. (default: :obj:`None`, no marked words)
         scheme: ``"words"``, or ``"bio"`` for labels of spans in IOB2, IOB1, BIOES or BILOU, which are
             converted to IOB2 (:func:`~graphdep.datasets.labels.bio.recoded`). (default: ``"words"``)
-        outside: The label of words outside of any finding, which F1 ignores; it is the first class if it
-            occurs. (default: ``"O"``)
+        outside: The label of words that are in no span or role, which F1 ignores; it is the first class if
+            it occurs. (default: ``"O"``)
         val_fraction: The share of the sentences that is drawn for validation. (default: :obj:`0.1`)
         seed: Seed of that draw. (default: :obj:`0`)
         max_words, truncate: The largest number of words of a sentence, and whether longer sentences are
@@ -393,7 +393,7 @@ class OwnLabels(OwnFiles, LabelDataset):
 
     Raises:
         FileNotFoundError: If a file is missing.
-        ValueError: If an option is wrong or not used by any file, or a sentence is wrong: the numbers of
+        ValueError: If an option is wrong or used by no file, or a sentence is wrong: the numbers of
             labels and words differ, a label is not a text, there are two marks or one outside of the
             sentence, a tree is invalid, or with ``scheme="bio"`` a label cannot occur in its place; the
             message has file, line and value.
@@ -498,8 +498,8 @@ class OwnLabels(OwnFiles, LabelDataset):
     def describe(self) -> dict[str, Any]:
         """As for every corpus of labelled words; also ``own_trees``, the number of examples in the file
         (before :obj:`limit`) with own trees, ``key``, the column of the labels, ``left_out``, counts of lines
-        and other parts in no example, ``changes``, a text about everything that was left out, converted or
-        repaired, and ``truncated_words``.
+        and other parts that are in no example, ``changes``, a text about everything that was left out,
+        converted or repaired, and ``truncated_words``.
         """
         said, described = dict(self._said[self.split]), super().describe()
         drawn, marked, unmarked = said.pop("drawn"), described["marked"], len(self) - described["marked"]
@@ -525,8 +525,8 @@ class OwnLabels(OwnFiles, LabelDataset):
         if share <= 0.5:
             return []
         return [
-            f"{share:.0%} of the labels are {label!r}, which f1 counts as a finding: --set outside={label} "
-            "leaves it out"
+            f"{share:.0%} of the labels are {label!r}, which f1 scores like any other label: "
+            f"--set outside={label} leaves it out"
         ]
 
     def _check_keys(self, train: Sequence[LabelledWords]) -> None:

@@ -104,7 +104,7 @@ class _VariableFree:
         return ".".join(parts)
 
     def opened(self, node: Node, open_nodes: list[Node]) -> list[Node]:
-        """The open nodes after a node was read, the last of which takes the next role."""
+        """The open nodes after a node was read; the last of them takes the next role."""
         if self.next() == "(":
             self.place += 1
             return [*open_nodes, node]
@@ -152,7 +152,7 @@ class _Original:
         roots = [node for word, node in self.nodes.items() if word not in self.filled]
         if len(roots) != 1 or not all(node.lemma for node in self.nodes.values()):
             names = ", ".join(node.lemma or f"x _ {word}" for word, node in self.nodes.items())
-            raise self.error(f"every x must have a word, and one fill no role (there are {names})")
+            raise self.error(f"every x must have a word, and exactly one x no role (got {names})")
         return roots[0]
 
     def add(self, term: str, whole: str) -> None:
@@ -337,7 +337,7 @@ COLUMNS = dict.fromkeys(("sentence", "logical form", "type"), TEXT)
 PRIMITIVE, IN_DISTRIBUTION = "primitive", "in_distribution"
 NAMES = {"train": "train.tsv", "val": "dev.tsv", "test": "gen.tsv", "test-indist": "test.tsv"}
 _PREFIX = "varfree-"
-# Without dev.tsv, a tenth of the training sentences, and the seed of the draw.
+# Without dev.tsv, a tenth of the training sentences is drawn with this seed.
 _TENTH, _SEED = 10, 20201001
 _NAMED = 5
 
@@ -350,7 +350,7 @@ class COGS(LabelDataset):
     Logical forms are read in both published notations. A predicate is a verb, or a noun with a prepositional
     phrase. Roles are ``agent``, ``theme`` and ``recipient``, ``ccomp`` and ``xcomp`` for the verb of a
     clause, ``nmod.in`` and the like; the head of a phrase has its role. All other words are ``"O"``. The
-    predicates of a sentence are a ``group``, which is correct if the logical form is, apart from
+    predicates of a sentence are a ``group``; a correct group is a correct logical form, apart from
     definiteness, which is not predicted.
 
     The training split has 143 *primitives*, single words without roles. They are examples of one marked word
@@ -379,7 +379,7 @@ class COGS(LabelDataset):
         form: The files to read, ``"variable-free"`` or ``"original"``. (default: ``"variable-free"``)
         nominals: Nouns and names with an example: ``"all"``, or only the ``"modified"`` ones. The latter has
             2.5 times fewer examples, but reveals which nouns are modified, so that an exact match is easier
-            than that of the whole form. (default: ``"all"``)
+            than one of the whole form. (default: ``"all"``)
         options: Further options, see :class:`~graphdep.datasets.base.parsed.WordOptions`. ``limit`` counts
             examples, so the last sentence may lack some predicates.
 

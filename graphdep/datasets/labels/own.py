@@ -301,7 +301,7 @@ class OwnSentences:
     Args:
         kind: The kind of the file.
         examples: Its sentences, or the predicates of a file of roles.
-        counts: Counts of lines and other parts in no example, by their kind.
+        counts: Counts of lines and other parts that are in no example, by their kind.
         columns: In a file of columns, the line of the first word and the column of the labels of each
             example.
         layout: The layout of roles.

@@ -95,13 +95,13 @@ def _projective(sentence: Sentence, mark: int, draw: Draw) -> tuple[Sentence, in
     order, starts, todo = list[int](), dict[int, int](), [*dependents[0]]
     while todo:
         word = todo.pop()
-        if word in starts:  # met again, at its own place among its dependents
+        if word in starts:  # the second time, among its dependents
             order.append(word)
         else:
             starts[word] = len(order)
             todo += reversed(draw.shuffled([word, *dependents[word]]))
     size = [1] * (len(sentence) + 1)
-    for word in reversed(starts):  # those below a word come before it
+    for word in reversed(starts):  # dependents before their governor
         size[sentence.head[word - 1]] += size[word]
     constituents = [
         (PHRASES[sentence.deprel[word - 1]], start, start + size[word]) for word, start in starts.items()

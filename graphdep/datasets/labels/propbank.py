@@ -114,8 +114,8 @@ class SkeletonSentence:
 def read_skeletons(path: Path) -> list[SkeletonSentence]:
     """The sentences of a ``.gold_skel`` file.
 
-    Blank lines separate sentences, and white space separates columns: eight, and one per predicate of the
-    sentence. The n-th of these belongs to the n-th row with a roleset.
+    Blank lines separate sentences, and white space separates columns. After the first eight columns there is
+    one per predicate of the sentence; the n-th of these belongs to the n-th row with a roleset.
     """
     sentences: list[SkeletonSentence] = []
     last = -1
@@ -242,7 +242,7 @@ def _named(treebank: Sequence[Path]) -> Iterator[tuple[str, str, str, int, Sente
             parts = _SENT_ID.fullmatch(name)
             if parts is None or int(parts["number"]) == 0 or name in first:
                 other = f"; {first[name]} has it, too" if name in first else ""
-                raise place_error(place, f"sent_id must be GENRE-DOCUMENT-NUMBER, from 1{other}", name)
+                raise place_error(place, f"sent_id must be GENRE-DOCUMENT-NUMBER, at least 1{other}", name)
             first[name] = place
             yield name, parts["genre"], parts["document"], int(parts["number"]), tree
 
@@ -283,7 +283,7 @@ class PropBankEWT(LabelDataset):
     parts (``C-ARG1``) and references (``R-ARG0``), and spans of a predicate do not overlap. Auxiliaries and
     light verbs (``take.LV``) are predicates, too.
 
-    The heads of ``"heads"`` are those of the gold trees, with any :obj:`parser`.
+    With any :obj:`parser`, form ``"heads"`` uses the heads of the gold trees.
 
     Args:
         root: Folder of the corpus. (default: ``"datasets/propbank-ewt"``)
@@ -580,7 +580,7 @@ TRAIN_FROM = ("train", "dev")
 
 @dataclass(frozen=True)
 class _Counts:
-    """Counts of parts of a file in no example."""
+    """Counts of sentences and roles that are in no example."""
 
     unannotated_sentences: int
     second_roles: int

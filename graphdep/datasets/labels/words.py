@@ -70,7 +70,7 @@ class Column:
         for label in labels:
             lost = (label == "_" and self.absent != "_") or (self.part and "|" in (label or ""))
             if lost:
-                raise ValueError(f"'key' {self.key!r} can hold no label {label!r}: _ is none, | ends one")
+                raise ValueError(f"'key' {self.key!r}: no label can be {label!r}: _ is none, | ends a label")
         cells = ["_" if label is None or label == self.absent else label for label in labels]
         if self.part:
             old: Sequence[str] = getattr(sentence, self.name) or ["_"] * len(sentence)
@@ -154,7 +154,7 @@ def marked_word(tree: Sentence, column: Column, place: str) -> int | None:
     marked = [word for word, there in enumerate(column.there(tree)) if there]
     if len(marked) > 1:
         words = ", ".join(tree.form[word] for word in marked)
-        message = f"{len(marked)} words have {column.key!r}, which marks one: repeat the sentence for each"
+        message = f"{len(marked)} words have {column.key!r}, but one may: repeat the sentence for each"
         raise ValueError(f"{place}: {message} (got {words})")
     return marked[0] if marked else None
 

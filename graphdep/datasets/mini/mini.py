@@ -35,7 +35,7 @@ TWO = (
     " that {y} near {z} {w}",
 )
 
-# Sets of three pairs in each split, and the share of events that occur in test only, in half of its sets.
+# Sets of three pairs in each split, and the share of events that only test has, in half of its sets.
 SETS = {"train": 400, "val": 66, "test": 134}
 HELD_OUT = 0.2
 # MRPC has pairs of a long sentence and a short one that is quoted from a source.

@@ -289,8 +289,8 @@ class UbuntuIRC(DrawnSelection):
     answers.
 
     Every message that answers an earlier one is the response of a pool. Its context is the chain of replies
-    before it, oldest first: the message that it answers, the message that this one answers, and so on. Of
-    several answered messages, the nearest counts. The negatives are other responses of the same log, which
+    before it, oldest first: the message that it answers, the message that this one answers, and so on. If it
+    answers several messages, the nearest counts. The negatives are other responses of the same log, which
     have the same time and topics, except messages of the chain, answers to these, and equal texts.
 
     - A text is a message without time and name. An initial name of a participant with a colon or comma
@@ -305,8 +305,8 @@ class UbuntuIRC(DrawnSelection):
         root: Folder of the corpus. (default: ``"datasets/ubuntu-irc"``)
         split: ``"train"``, ``"val"`` (the corpus' dev) or ``"test"``. (default: ``"train"``)
         parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
-        negatives_from: ``"log"``, or ``"split"`` for responses of all logs of the split, which is easier,
-            since the log reveals much. (default: ``"log"``)
+        negatives_from: ``"log"``, or ``"split"`` for responses of all logs of the split, which are easier to
+            reject, since they have other topics. (default: ``"log"``)
         options: Further options, see :class:`DrawnOptions`; of the folders ``train``, ``dev`` and ``test`` in
             :obj:`raw_from` the files ``*.ascii.txt`` and ``*.annotation.txt`` are read.
 
@@ -475,9 +475,9 @@ class DailyDialogSelection(DrawnSelection):
             ``"datasets/dailydialog"``)
         split: ``"train"``, ``"val"`` or ``"test"``. (default: ``"train"``)
         parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
-        overlap: ``"drop"`` leaves out pools of val and test that are known from train, and their responses as
-            negatives, since these occur in train more often than the remaining true responses; ``"keep"``
-            does not. (default: ``"keep"``)
+        overlap: ``"drop"`` leaves out pools of val and test that are known from train. Their responses are no
+            negatives either, since they occur in train more often than the remaining true responses.
+            ``"keep"`` keeps them. (default: ``"keep"``)
         options: Further options, see :class:`DrawnOptions`.
 
     Raises:

@@ -100,7 +100,7 @@ class SelectionOptions(CorpusOptions, total=False):
         tokens: Ids of word pieces; :obj:`None` for the ids of ``vocab``. (default: :obj:`None`)
         max_length: The largest number of nodes of an example; :func:`~graphdep.data.encoded` describes the
             truncation. (default: :obj:`256`)
-        max_turns: The number of last utterances in a context; :obj:`None` for all. (default: :obj:`None`)
+        max_turns: Keep only this number of last utterances of a context. (default: :obj:`None`, all)
         keep_parses: Store parses in ``cache/parses.sqlite``, which slows a very fast parser down.
             (default: :obj:`True`)
         cache_size: The number of recently used utterances in memory. (default: :obj:`20_000`)
@@ -449,8 +449,8 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
                 text = "%s is damaged or not a file of pairs (%s) and is made again"
                 logger.warning(text, store.path, error.__cause__)
         if self._parser is None:
-            text = "is not there, and a dataset that was unpickled has no parser to make it"
-            raise RuntimeError(f"{store.path} {text}: ask the first one for its 'vocab' before")
+            text = "does not exist, and an unpickled dataset has no parser to make it"
+            raise RuntimeError(f"{store.path} {text}: read 'vocab' of the dataset before it is pickled")
         if not self._raw_of(split):
             raise FileNotFoundError(self._missing(split))
         self._check_some(sum(1 for _ in islice(self._pools(split, None), 1)), Path(self.raw_dir), split)
@@ -506,7 +506,7 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
         self.relations.fallbacks.update(
             {label: count for label, count in self.arc_labels.items() if label not in self.relations}
         )
-        self._known = self.relations.copy()  # whose count of fallbacks is nobody's
+        self._known = self.relations.copy()  # counts fallbacks apart from 'relations'
         self._deprel = np.array([self._known[label] for label in self._labels], dtype=np.int64)
         self._cache: dict[int, EncodedUtterance] = {}
 
@@ -567,7 +567,7 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
         return {**self.__dict__, "_parser": None, "_cache": {}}
 
     def __copy__(self) -> SelectionDataset:
-        copy = type(self).__new__(type(self))  # else copies and slices were without that, too
+        copy = type(self).__new__(type(self))  # without __getstate__, which removes parser and cache
         copy.__dict__.update(self.__dict__)
         return copy
 
@@ -712,7 +712,7 @@ class ChineseSelection(RowsSelection):
         return resolved
 
 
-_TRIES = 20  # a draw, before all that is left is listed
+_TRIES = 20  # per draw, before the remaining responses are listed
 
 
 class DrawnSelection(SelectionDataset):

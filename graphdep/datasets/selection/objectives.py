@@ -73,7 +73,7 @@ class Objective(ABC):
 
 
 def as_kind(data: Data, kind: int, y: float = 0.0) -> Data:
-    """An example with the keys of pairs: a label, and the number of a pool, which is none."""
+    """An example with the keys of pairs: a label, and a number that is of no pool."""
     data.kind = torch.tensor([kind])
     if "y" not in data:
         data.y = torch.tensor([y])
@@ -160,11 +160,11 @@ class DialogueAugmentation(Objective):
 
     It follows `"Improving Contextual Language Models for Response Retrieval in Multi-Turn Conversation"
     <https://doi.org/10.1145/3397271.3401255>`_ (SS-DA). In a context of :math:`n` utterances, each
-    :math:`u_{c}` with :math:`1 < c \le n` is a true response to :math:`u_1 \dots u_{c-1}`. :obj:`cuts` of
-    these with words are drawn without replacement; blank turns are kept, since turns alternate between
-    speakers. Each has a negative pair with the same context, whose response is an utterance of a dialogue
-    with another first utterance. Thus half of the pairs remain true, and no negative pair is a true pair of
-    either dialogue; other dialogues are not checked. All examples are of kind 0.
+    :math:`u_{c}` with :math:`1 < c \le n` is a true response to :math:`u_1 \dots u_{c-1}`. Of these responses
+    :obj:`cuts` with words are drawn without replacement; contexts keep blank turns, since turns alternate
+    between speakers. Each has a negative pair with the same context, whose response is an utterance of a
+    dialogue with another first utterance. Thus half of the pairs remain true, and no negative pair is a true
+    pair of either dialogue; other dialogues are not checked. All examples are of kind 0.
 
     If the pools of a corpus are already the beginnings of its dialogues, as in ``dailydialog-selection`` and
     ``ubuntu-irc``, the further true pairs are in the corpus, and only the negative responses are new.
@@ -269,11 +269,11 @@ class UtteranceManipulation(Objective):
       was before the last is predicted.
 
     A negative pair gives no examples, since it is not a dialogue. The public code differs: it changes the
-    list of utterances of the pair in place. The window of deletion is then a part of that of insertion,
-    search has the rest of deletion, and from the second epoch on the pair of response selection itself has
-    only the remaining utterances (three of eight), with the response after an utterance that it did not
-    follow. The code never draws the last window of a longer dialogue. It draws the other utterance from
-    dialogues of more than two utterances, which may include the pair's own dialogue.
+    list of utterances of the pair in place. The window of deletion is then a part of the window of insertion,
+    search has the rest of it, and from the second epoch on the pair of response selection itself has only the
+    remaining utterances (three of eight), with the response after an utterance that it did not follow. The
+    code never draws the last window of a longer dialogue. It draws the other utterance from dialogues of more
+    than two utterances, which may include the pair's own dialogue.
 
     Args:
         tokens: Ids of the special nodes.

@@ -73,7 +73,7 @@ def parse_utterances(parser: Parser, utterances: Sequence[Utterance]) -> tuple[l
     return joined, failures
 
 
-FORMAT = 6  # of the file, and of the rules that make pools of raw files
+FORMAT = 6  # version of the file, and of the rules by which pools are made
 # Little-endian on every machine; a column of a tree has the first type that is large enough.
 _TYPES = tuple(np.dtype(code) for code in ("<u1", "<u2", "<u4"))
 NUMBERS = _TYPES[2]
@@ -196,7 +196,7 @@ class SelectionStore:
                     raise sqlite3.DatabaseError(f"the last of {totals[name]} {name} is {last}")
 
     def hold(self) -> None:
-        """Remembers the content of the file; if it is replaced, with other numbers, reading raises."""
+        """Remembers the content of the file, so that reading raises if another file replaces it."""
         self._held = self.content()
 
     def totals(self) -> Counter[str]:

@@ -65,7 +65,7 @@ class SpanDataset(WordDataset):
     split, sorted by name. A sentence of several examples is parsed once and counted once in the vocabulary.
 
     With :obj:`tokens`, :obj:`max_length` may remove all words of a span. Such an example is kept and counted
-    (:obj:`lost`); it has no prediction, which is wrong.
+    (:obj:`lost`); it has no prediction and counts as wrong.
 
     Args:
         root: Folder of the corpus.
@@ -108,7 +108,7 @@ class SpanDataset(WordDataset):
         super().__init__(root, split, parser, root_node=root_node, **options)
         if lost := int((self.lost > 0).sum()):
             logger.warning(
-                "%s (%s): 'max_length' %d cuts away all of a span of %d examples, which are scored as wrong",
+                "%s (%s): 'max_length' %d removes all words of a span of %d examples, which count as wrong",
                 *(self.corpus, self.split, self.max_length, lost),
             )
 
@@ -120,7 +120,7 @@ class SpanDataset(WordDataset):
         """The examples of a split in ``folder``, checked."""
 
     def texts(self) -> list[tuple[str, ...]]:
-        """The text of each example, with tags around the spans: ``<e1>Rain</e1> makes it.`` has one."""
+        """The text of each example, with tags around the spans: ``<e1>Rain</e1> falls``."""
         return [(example.tagged,) for example in self.read(Path(self.raw_dir), self.split)[: self.limit]]
 
     def examples(self, split: str, limit: int | None) -> list[Example]:
@@ -192,8 +192,8 @@ class SpanDataset(WordDataset):
         lost = int((own.lost > 0).sum())
         said = [
             *([self.said[self.split]] if self.said[self.split] else []),
-            *([f"{unknown} labels that training does not have, which are wrong"] if unknown else []),
-            *([f"{lost} examples without words of a span, which are wrong"] if lost else []),
+            *([f"{unknown} labels that training does not have, which count as wrong"] if unknown else []),
+            *([f"{lost} examples without words of a span, which count as wrong"] if lost else []),
         ]
         numbers = {"num_spans": self.num_spans, "unknown_labels": unknown, "lost_spans": lost}
         return super().describe() | numbers | ({"note": "; ".join(said)} if said else {})
@@ -230,8 +230,8 @@ class OwnSpans(OwnFiles, SpanDataset):
     ====================  ====================================================================================
 
     Files in the layouts of TACRED, aspects, CoNLL04 and SciERC are recognised by their keys and described in
-    the cards in ``datasets``. Those of entities and relations have one example per relation, and pairs of
-    entities without a relation, ``"none"``, according to :obj:`negatives`.
+    the cards in ``datasets``. In files of entities and relations an example is a relation, or a pair of
+    entities without a relation, labelled ``"none"``, according to :obj:`negatives`.
 
     In a ``.csv`` or ``.tsv`` file, and in an object without ``spans``, the spans are marked in the text:
     ``<e1>...</e1>`` and ``<e2>...</e2>``.
@@ -253,11 +253,11 @@ class OwnSpans(OwnFiles, SpanDataset):
         val: File with the validation examples; :obj:`None` draws sentences from the training file.
             (default: :obj:`None`)
         test: File with the test examples; :obj:`None` for no such split. (default: :obj:`None`)
-        text_column: Name of the texts. (default: ``"text"``)
-        label_column: Name of the labels. (default: ``"label"``)
-        negatives: In files of entities and relations, the largest number of pairs without relation per pair
-            with one in the training split, which are drawn; the other splits have all pairs. With 0 no split
-            has pairs without relation. (default: :obj:`0`)
+        text_column: Name of the column of texts. (default: ``"text"``)
+        label_column: Name of the column of labels. (default: ``"label"``)
+        negatives: In files of entities and relations, at most this number of pairs without a relation is
+            drawn for each pair with a relation in the training split; other splits have all pairs. With 0 no
+            split has pairs without a relation. (default: :obj:`0`)
         span_end: Whether the ends of TACRED's spans are the ``"last"`` words, or the words ``"behind"`` them;
             ``"auto"`` infers it from all files together. (default: ``"auto"``)
         val_fraction: The share of the sentences that is drawn for validation. (default: :obj:`0.1`)
@@ -272,9 +272,9 @@ class OwnSpans(OwnFiles, SpanDataset):
 
     Raises:
         FileNotFoundError: If a file is missing.
-        ValueError: If an option is wrong, or a row is: a span is outside of the sentence or has no word, a
-            tag is not closed, there are both words and a text, or a tree is invalid; the message has file,
-            line and value.
+        ValueError: If an option or a row is wrong: a span is outside of the sentence or has no word, a tag is
+            not closed, there are both words and a text, or a tree is invalid; the message has file, line and
+            value.
 
     Example:
         >>> from pathlib import Path

@@ -68,9 +68,9 @@ class CoNLL04(SpanDataset):
         root: Folder of the corpus. (default: ``"datasets/conll04"``)
         split: ``"train"``, ``"val"`` or ``"test"``. (default: ``"train"``)
         parser: Name for :func:`graphdep.parsing.resolve_parser`, or a parser. (default: ``"bundled"``)
-        negatives: The largest number of pairs without relation per pair with one in the training split, which
-            are drawn; :obj:`None` for all. The other splits have all pairs. (default: :obj:`None`)
-        val_fraction: The share of the training sentences that is drawn for validation without a
+        negatives: In the training split, at most this number of pairs without a relation is drawn for each
+            pair with a relation; :obj:`None` keeps all. Other splits have all pairs. (default: :obj:`None`)
+        val_fraction: The share of the training sentences that is drawn for validation if there is no
             ``conll04_dev.json``. (default: :obj:`0.1`)
         seed: Seed of the draws. (default: :obj:`0`)
         options: Further options, see :class:`~graphdep.datasets.base.parsed.WordOptions`.
@@ -169,7 +169,7 @@ class SemEval2010Task8(SpanDataset):
     between them.
 
     There are nine relations, each in two directions, and *Other*, without direction. The corpus has no trees,
-    so the words are the parser's, and no validation split, which is drawn from the training file.
+    so the words are the parser's. The validation split is drawn from the training file.
 
     Args:
         root: Folder of the corpus. (default: ``"datasets/semeval2010"``)
@@ -402,7 +402,7 @@ _GOLD = "ABSA_Gold_TestData"  # as the archive of the test files has it
 
 class SemEval2014Aspects(SpanDataset):
     r"""The aspect terms of `"SemEval-2014 Task 4: Aspect Based Sentiment Analysis"
-    <https://aclanthology.org/S14-2004/>`_, each with the polarity of its review.
+    <https://aclanthology.org/S14-2004/>`_, each with its polarity in the review.
 
     An example is a sentence with one marked aspect term; sentences without terms are counted. The files have
     character offsets: a word of the parser in which a term begins or ends is split there, and counted.
@@ -414,8 +414,8 @@ class SemEval2014Aspects(SpanDataset):
         domain: ``"restaurants"`` or ``"laptops"``. (default: ``"restaurants"``)
         polarities: 4, or 3 as in most papers, without terms of polarity *conflict*, which are counted.
             (default: :obj:`4`)
-        val_fraction: The share of the training sentences that is drawn for validation without a file for it;
-            no such file is published. (default: :obj:`0.1`)
+        val_fraction: The share of the training sentences that is drawn for validation if there is no file for
+            it; none is published. (default: :obj:`0.1`)
         seed: Seed of that draw. (default: :obj:`0`)
         options: Further options, see :class:`~graphdep.datasets.base.parsed.WordOptions`.
 

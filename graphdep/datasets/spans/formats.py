@@ -40,7 +40,6 @@ _WORDS, _HEADS, _LABELS = (COLUMN_NAMES[name] for name in ("form", "head", "depr
 _ARCS = "dependencies"
 _TAGS = ("stanford_pos", "pos", "tags")
 _TEXT = "sentence"
-"""Names of the two spans."""
 _ENDS = ("subj_start", "subj_end", "obj_start", "obj_end")
 SPAN_ENDS = ("auto", "last", "behind")
 _ENDS_ARE = {
@@ -70,7 +69,7 @@ class Reading:
 
     Args:
         label: The key of labels in the rows. (default: ``"label"``)
-        by_word: Whether relations name an entity by the index of one of its words, instead of its own.
+        by_word: Whether relations name an entity by the index of one of its words, not by its own index.
             (default: :obj:`False`)
         span_end: Whether the ends of TACRED's spans are the ``"last"`` words, or the words ``"behind"`` them.
             (default: ``"last"``)
@@ -107,8 +106,8 @@ def read_rows(path: Path, text_column: str, label_column: str | None = None, spa
 
     Args:
         path: The file.
-        text_column: Name of the texts.
-        label_column: Name of the labels; :obj:`None` if labels are optional. (default: :obj:`None`)
+        text_column: Name of the column of texts.
+        label_column: Name of the column of labels; :obj:`None` if optional. (default: :obj:`None`)
         span_end: As for :class:`Reading`; ``"auto"`` for :func:`span_end_of` the file. (default: ``"auto"``)
 
     Raises:
@@ -173,7 +172,7 @@ def _layout(row: TextRow, text_column: str) -> Layout | None:
     known = "; ".join(layout.keys for layout in LAYOUTS)
     there = ", ".join(sorted(map(str, row.values))[:20]) or "none"
     raise row.error(
-        f"no layout that is known: the keys are {there}; {EXAMPLE_ROWS}; known are also {known} "
+        f"unknown layout: the keys are {there}; {EXAMPLE_ROWS}; other known keys are {known} "
         "(datasets/README.md)"
     )
 
@@ -214,8 +213,9 @@ def _tree(place: str, values: Mapping[str, Any], size: int) -> dict[str, Any]:
 
 
 def _tree_of_arcs(place: str, values: Mapping[str, Any], size: int) -> dict[str, Any]:
-    """The tree of arcs ``[label, governor, word]``: of several governors of a word the first one that is
-    connected to the root, and -1 for a word without a governor. If there are such words, also all arcs.
+    """The tree of arcs ``[label, governor, word]``, and all arcs if any word has several governors.
+
+    In the tree, the governor is the first one that is connected to the root, or -1 if there is none.
     """
     what = f"a list of [label, governor, word], numbers of {size} words from 1"
     arcs = Form(what, lambda found: isinstance(found, list) and all(_is_arc(arc, size) for arc in found))
@@ -256,14 +256,14 @@ def _has_words(values: Mapping[str, Any]) -> bool:
     return any(name in values for name in _WORDS)
 
 
-# So many rows without a one-word subject or object mean "behind".
+# So many rows without a subject or object of one word mean "behind".
 _ENOUGH = 200
 
 
 def span_end_of(paths: Iterable[Path]) -> str | None:
-    """Whether the ends of TACRED's spans in related files are the ``"last"`` words, since an end equals its
-    start, or the words ``"behind"`` them as in Hugging Face's copy, since an end equals the number of words.
-    Otherwise 200 rows are ``"behind"``, and fewer are ``"last"``. :obj:`None` if no file has this layout.
+    """Whether ends of TACRED's spans are the ``"last"`` words, or ``"behind"`` them: ``"last"`` if any equals
+    its start, and ``"behind"`` if any equals the number of words. Else 200 rows are ``"behind"``, and fewer
+    are ``"last"``. :obj:`None` if no file has this layout.
     """
     count = 0
     for path in paths:
@@ -339,7 +339,7 @@ def _rows_of_terms(
         named = {} if polarity is None else {reading.label: polarity}
         written = "".join(term) if are_texts(term) else term
         other = isinstance(written, str) and _letters(written) != _letters("".join(words[start:stop]))
-        reading.counts["aspects are written otherwise than the words that they mark"] += other
+        reading.counts["aspects differ from the words that they mark"] += other
         yield _row(
             row.place, row.values, [[start, stop]], read, **named, **({} if term is None else {"term": term})
         )
@@ -391,7 +391,7 @@ def sentence_pairs(place: str, sentence: Any, reading: Reading) -> tuple[list[st
 
 
 def draw_negatives(pairs: list[SpanExample], share: float, seed: int) -> tuple[list[SpanExample], str]:
-    """The pairs with a relation, drawn pairs without one by the given ratio, and a note about the draw."""
+    """The pairs with a relation and drawn pairs without one, and a note about the draw."""
     without = [number for number, pair in enumerate(pairs) if pair.label == NONE]
     related = len(pairs) - len(without)
     most = int(min(related * share, len(without))) if related else 0
@@ -442,7 +442,7 @@ def tagged_spans(place: str, tags: Any, size: int) -> list[Range]:
 
 
 def names_words(sentences: Iterable[tuple[str, Any]]) -> bool:
-    """Whether the relations of a file of tags name entities by words, since a number is too large otherwise.
+    """Whether the relations of a file of tags name entities by words, as numbers are too large for entities.
 
     Args:
         sentences: The place of each sentence, and its object.

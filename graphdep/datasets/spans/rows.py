@@ -272,11 +272,11 @@ def span_rows(
 
     Args:
         rows: The rows.
-        text_column: Name of the texts.
-        label_column: Name of the labels; :obj:`None` reads no labels. (default: :obj:`None`)
+        text_column: Name of the column of texts.
+        label_column: Name of the column of labels; :obj:`None` reads no labels. (default: :obj:`None`)
         max_words: The largest number of words of a sentence; :obj:`None` for no limit.
             (default: :obj:`10_000`)
-        intake: Converts and repairs their trees.
+        intake: Converts and repairs the trees.
     """
     found = [_span_row(row, text_column, label_column, max_words) for row in rows]
     raws = [

@@ -16,7 +16,7 @@ FIXED = RelationVocab()
 
 
 def enhanced(tree: Sentence, level: str) -> Sentence:
-    """Labels with the word in them, and an arc from the first word to the last, as the level says."""
+    """A graph whose labels have the word, and an arc from the first word to the last with the level."""
     deps = [
         [(str(head), f"{label}:{form.lower()}" if head else label)]
         for form, head, label in zip(tree.form, tree.head, tree.deprel)
@@ -27,7 +27,7 @@ def enhanced(tree: Sentence, level: str) -> Sentence:
 
 @pytest.fixture(autouse=True)
 def calls(monkeypatch) -> list[int]:
-    """Rules that are plain to see in place of pybart's; remembers how many trees it was given."""
+    """Replaces the rules by :func:`enhanced`; records the number of trees of each call."""
     given = []
 
     def enhance(sentences, level, engine):
@@ -39,7 +39,7 @@ def calls(monkeypatch) -> list[int]:
 
 
 def data_types(dataset: SICK) -> list[int]:
-    """Of all arcs; ROOT's, which are not in arc_index here, are read as root."""
+    """The types of all arcs, and of root, whose arcs are not in arc_index here."""
     arcs = [type_ for data in dataset for type_ in data.arc_type.tolist()]
     return [*arcs, dataset.relations["root"]]
 
@@ -48,7 +48,7 @@ def test_enhanced_arcs_and_their_labels(tmp_path, parser, write_sick):
     options = {"parser": parser, "root_node": False, "arcs": "enhanced++"}
     dataset = SICK(tmp_path / "sick", raw_from=write_sick(), **options)
     relations = dataset.relations
-    # In six sentences, the first label is six times, a dog is five times and a cat, the next, four.
+    # In six sentences nmod occurs six times, dep:dog five times, and the next label, dep:cat, four times.
     assert relations.learned == ["nmod:enhanced++", "dep:dog"]
     data = dataset[2]  # A dog sees a bird / A man sleeps
     assert data.arc_index.tolist() == [[0, 1, 2, 3, 0, 5, 6, 5], [1, 2, 3, 4, 4, 6, 7, 7]]
@@ -86,7 +86,7 @@ def test_labels_are_learned_from_the_training_split(tmp_path, parser, write_sick
         f"dep:{word}" for word in "chases the cat cat is chased by a".split()
     )
     few = SICK(tmp_path / "sick", parser=parser, arcs="enhanced", limit=1)
-    assert few.relations == FIXED  # no label is there five times
+    assert few.relations == FIXED  # no label occurs five times
     (tmp_path / "sick" / "raw" / "SICK_train.txt").unlink()
     with pytest.raises(FileNotFoundError, match=r"SICK_train\.txt \(the relations are learned from it"):
         SICK(tmp_path / "sick", "val", parser=parser, arcs="enhanced", vocab=train.vocab)
@@ -132,7 +132,7 @@ def test_other_rules_have_another_file(tmp_path, parser, write_sick, monkeypatch
     for rules in (1, 2, 2):
         monkeypatch.setattr(module, "enhance_fingerprint", lambda engine, rules=rules: f"rules-{rules}")
         SICK(tmp_path / "sick", arcs="enhanced", **options)
-        SICK(tmp_path / "sick", **options)  # which has nothing to do with them
+        SICK(tmp_path / "sick", **options)  # without these rules
     assert len([*(tmp_path / "sick" / "processed").iterdir()]) == 3
 
 
@@ -151,4 +151,4 @@ def test_given_graphs_are_kept(tmp_path, new_parser, write_sick):
     assert dataset.relations.learned == ["nmod:own", "dep:dog"]
     basic = SICK(tmp_path / "sick", parser=parser, root_node=False)
     assert basic[2].arc_index.size(1) == 6
-    assert basic.arc_labels.keys() == {"root", "dep"}  # those that are read
+    assert basic.arc_labels.keys() == {"root", "dep"}  # labels of basic arcs

@@ -57,7 +57,7 @@ def test_without_pyarrow_the_extra_is_named(tmp_path, monkeypatch):
         read_text_rows(tmp_path / "x.parquet", ["text"])
 
 
-def test_every_family_reads_it(tmp_path):
+def test_all_datasets_of_own_files_read_parquet(tmp_path):
     texts = write(tmp_path / "t.parquet", {"text": ["a film", "dull"] * 10, "label": ["good", "bad"] * 10})
     made = CSVTexts(tmp_path / "c", train=texts, text_columns="text", label_column="label", parser="chain")
     assert made.labels == ("bad", "good")
@@ -76,7 +76,7 @@ def test_every_family_reads_it(tmp_path):
 
 
 def test_wrong_encodings_are_named(tmp_path):
-    """Of a cell and of a column: nothing in the format forbids it."""
+    """In a cell and in a column name, which the format allows."""
     for of in [b"dull", b"text"]:
         path = write(tmp_path / "t.parquet", {"text": ["dull"], "label": ["bad"]})
         path.write_bytes(path.read_bytes().replace(of, b"\xe4" + of[1:]))

@@ -26,7 +26,7 @@ MINI = Path(__file__).parents[3] / "datasets" / "mini" / "ud" / "raw"
 
 
 class Shift(BaseTransform):
-    """Prints alike whatever its argument, as many transforms do."""
+    """A transform whose repr lacks the argument, as many have."""
 
     def __init__(self, amount: int) -> None:
         self.amount = amount
@@ -231,7 +231,7 @@ def test_pieces_of_a_pair(tmp_path, parser, new_tokens, write_sick):
     assert data.node_type.tolist() == [NodeType.CLS, *of_words[0], NodeType.SEP, *of_words[1], NodeType.SEP]
     starts = [0, *accumulate(map(len, first))]
     arcs = [[1 + start for start in starts[:4]], [1 + start for start in starts[1:5]]]
-    assert [row[:4] for row in data.arc_index.tolist()] == arcs  # a chain, between first pieces
+    assert [row[:4] for row in data.arc_index.tolist()] == arcs  # a chain of the first pieces of words
     assert data.cut_words.tolist() == [[0, 0]]
     data.validate()
     for name in ("y", "score", "pair"):
@@ -293,7 +293,7 @@ def test_cut_words_are_reported(tmp_path, parser, new_tokens, write_sick, caplog
     raw = write_sick()
     whole = SICK(tmp_path / "sick", parser=parser, raw_from=raw, tokens=new_tokens())
     assert not caplog.records
-    for _ in range(2):  # made, and loaded
+    for _ in range(2):  # processed, then loaded
         caplog.clear()
         dataset = SICK(tmp_path / "sick", parser=parser, tokens=new_tokens(), max_length=34)
         assert [record.getMessage() for record in caplog.records] == [
@@ -329,8 +329,8 @@ def rows_of(*pairs: tuple[str, str]) -> list[tuple[str, ...]]:
 @pytest.mark.parametrize(
     ("min_freq", "lower", "more"),
     [
-        (1, True, ["cat", "owls"]),  # of val and test
-        (2, True, ["barks", "cat", "dog", "owls"]),  # and the rare ones of training
+        (1, True, ["cat", "owls"]),  # from val and test
+        (2, True, ["barks", "cat", "dog", "owls"]),  # and rare words of train
         (1, False, ["Owls", "cat"]),  # "Owls" has the vector of "owls"
     ],
 )
@@ -343,19 +343,19 @@ def test_words_of_all_splits_that_have_a_vector(tmp_path, parser, write_sick, mi
     plain, train = SICK(root, **options), SICK(root, **options, **vectors)
     own, found = (dataset.vocab.state_dict()["words"] for dataset in (plain, train))
     assert own == (["a", "barks", "dog", "zyx"] if min_freq == 1 else ["a"])
-    assert found[: len(own)] == own  # whose ids stay
+    assert found[: len(own)] == own  # with the same ids
     assert sorted(found[len(own) :]) == more
     test = SICK(root, "test", parser=parser, vocab=train.vocab)
     owls = "owls" if lower else "Owls"
     assert train.vocab.words_of(test[0].input_ids) == ["[ROOT]", owls, "[ROOT]", "a", "[UNK]", "cat"]
-    again = SICK(root, "test", **options, **vectors)  # without the vocabulary of train, the same one
+    again = SICK(root, "test", **options, **vectors)  # without vocab=, the same vocabulary
     assert again.vocab == train.vocab
     assert equal(again, test)
     assert test.describe()["unknown_words"] == 1 / 4
-    assert train.describe()["unknown_words"] == pytest.approx((min_freq - 1) / 5)  # "zyx"
+    assert train.describe()["unknown_words"] == pytest.approx((min_freq - 1) / 5)  # zyx has no vector
     assert plain.describe()["unknown_words"] == pytest.approx((min_freq - 1) * 3 / 5)
     before = processed(root)
-    file.write_text("cat 1 2\n")  # other words, other ids
+    file.write_text("cat 1 2\n")  # other vectors, other ids
     assert "owls" not in SICK(root, **options, **vectors).vocab
     assert len(processed(root)) == len(before) + 1
 

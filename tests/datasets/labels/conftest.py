@@ -1,4 +1,4 @@
-"""The tiny treebank, whole and with a key of MISC."""
+"""The tiny treebank, also with keys in MISC."""
 
 from __future__ import annotations
 
@@ -24,5 +24,5 @@ def read():
 
 @pytest.fixture(scope="session")
 def marked(tmp_path_factory) -> Path:
-    """Raw files with ``Vowel=Yes`` in MISC at words that begin with one, and ``Length`` at short words."""
+    """Raw files with MISC ``Vowel=Yes`` at words that begin with a vowel, and ``Length`` at short words."""
     return write_tiny_tags(RAW, tmp_path_factory.mktemp("marked"))

@@ -76,7 +76,7 @@ def write(tmp_path):
 
 
 def named(dataset: Agreement, number: int) -> dict[int, str]:
-    """The labels of an example by the places of their words."""
+    """The labels of an example, by word index."""
     return {place: dataset.labels[y] for place, y in enumerate(dataset[number].y.tolist()) if y != -100}
 
 
@@ -93,7 +93,7 @@ def test_numbers_of_verbs(tmp_path, write):
     assert train.describe()["note"] == (
         "4 of 14 words are scored by their number; 1 rows of its file are flagged PAST and left out"
     )
-    assert Agreement(tmp_path / "a").describe() == train.describe()  # what was processed says it as well
+    assert Agreement(tmp_path / "a").describe() == train.describe()  # from the processed file
     assert train[0].deprel.tolist() != sets["val"][0].deprel.tolist()
     assert next(iter(DataLoader(sets["test"], batch_size=2))).y.shape == (16,)
 
@@ -131,7 +131,7 @@ def test_files_without_brackets_have_the_same_labels(tmp_path, write, name):
     assert plain.y.tolist() == gold.y.tolist()
     with pytest.raises(FileNotFoundError, match=rf"{name}_bracket.train \(with train_from='test'.*is not in"):
         Agreement(tmp_path / "plain", name=name)
-    # A parser takes the files with brackets as well.
+    # A parser also reads files with brackets.
     assert Agreement(tmp_path / "gold", "test", "chain", name=name).y.tolist() == gold.y.tolist()
 
 
@@ -167,7 +167,7 @@ def test_damaged_brackets_and_words_that_change_without_being_verbs(tmp_path, wr
 
 @pytest.mark.parametrize("ending", ["dev", "gen"])
 def test_words_and_brackets_agree_on_the_verbs(tmp_path, ending):
-    """The two ways to find verbs and the main verb, on all sentences of the self-written corpus."""
+    """With and without brackets the same verbs are found in the self-written corpus."""
     path = MINI / f"tense_bracket.{ending}"
     plain = tmp_path / f"tense.{ending}"
     lines = path.read_text(encoding="utf-8").splitlines()
@@ -192,7 +192,7 @@ PATH = Path("tense_bracket.dev")
 
 
 class Built:
-    """A constituent that is built up with its arcs: the words, their heads and labels, and the top word."""
+    """A constituent with its bracketed text, its words, their heads and labels, and its top word."""
 
     def __init__(self, text, any_word, arcs, top):
         self.text, self.words, self.arcs, self.top = text, any_word, arcs, top
@@ -208,7 +208,7 @@ class Built:
         return Built(text, [*self.words, *other.words], self.arcs | arcs, self.top)
 
     def join(self, other, label, *, head):
-        """The two as one constituent; ``head`` says which one has the head."""
+        """Both as one constituent; ``head`` is 0 if the first has the head, else 1."""
         both = self + other
         tops = (self.top, other.top + len(self.words))
         both.arcs[tops[1 - head]] = (tops[head], label)

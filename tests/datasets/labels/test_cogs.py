@@ -31,7 +31,7 @@ INDEXED = [
      "AND sing . agent ( x _ 5 , x _ 1 )",
      "in_distribution"),
 ]  # fmt: skip
-# The nouns with a modifier alone.
+# Only the nouns with a modifier.
 MODIFIED = {"nominals": "modified"}
 
 
@@ -50,14 +50,14 @@ def files(tmp_path, sang) -> Path:
 
 @pytest.fixture
 def sang(monkeypatch):
-    """Lets *sang* and *sing* be a verb of the corpus, which it is not in the published one."""
+    """Adds the verb *sing*, which the published corpus does not have."""
     from graphdep.datasets.labels import cogs as cogs_words
 
     monkeypatch.setitem(cogs_words._IRREGULAR, "sing", "sang sung")
 
 
 def labels(dataset: COGS) -> list[tuple[int, dict[int, str]]]:
-    """The marked word of each example, and the roles by their words."""
+    """The marked word of each example, and its roles by word index."""
     marks = [data.mark[data.word >= 0].argmax().item() for data in dataset]
     named = [{p: dataset.labels[y] for p, y in enumerate(data.y.tolist())} for data in dataset]
     return [(m, {p: n for p, n in some.items() if n != "O"}) for m, some in zip(marks, named)]
@@ -80,7 +80,7 @@ def test_roles(tmp_path, files, caplog):
     assert train.group.tolist() == [1, 2, 2, 3, 4, 5, 5]
     assert train.types == ("exposure_example_x", "in_distribution", "primitive")
     assert train.type_id.tolist() == [1, 1, 1, 2, 2, 0, 0]
-    # "ccomp" is a role that training does not have: wrong, and counted.
+    # Training does not have "ccomp", which is counted and wrong.
     assert [data.y.tolist() for data in test][1] == [1, 0, 0, 0, 0, -1, 0]
     assert (test.types, test.type_id.tolist()) == (("cp_recursion", "prim_to_subj"), [1, 0, 0])
     assert test.describe()["unknown_labels"] == 1
@@ -129,7 +129,7 @@ def test_a_drawn_validation_split(tmp_path, sang, caplog):
     caplog.clear()
     assert len(COGS(tmp_path / "c", "test", "chain", **MODIFIED)) == 3
     assert not caplog.records
-    write(tmp_path / "c" / "raw", dev=INDEXED)  # it appears later: no stale split
+    write(tmp_path / "c" / "raw", dev=INDEXED)  # the processed split is not used
     assert len(COGS(tmp_path / "c", "train", "chain", **MODIFIED)) == 44
     assert len(COGS(tmp_path / "c", "val", "chain", **MODIFIED)) == 2
 
@@ -221,7 +221,7 @@ def test_variables():
 
 
 class Spoken:
-    """A part of a sentence with its two forms and its roles, put together with known places."""
+    """A part of a sentence: its words, its logical form in both notations, its roles and its top word."""
 
     def __init__(self, words, free, terms, arcs, top):
         self.words, self.free, self.terms, self.arcs, self.top = words, free, terms, arcs, top
@@ -269,7 +269,7 @@ def noun(article, word, place):
 
 
 def clause(subject, verb, lemma, role, complement):
-    """Subject and verb; with an object, a clause behind *that*, or an infinitive behind *to*."""
+    """Subject and verb with an object, a clause after *that*, or an infinitive after *to*."""
     start = len(subject.words)
     between = {"ccomp": ["that"], "xcomp": ["to"]}.get(role, [])
     inner = complement if role != "xcomp" else None

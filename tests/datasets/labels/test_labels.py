@@ -26,7 +26,7 @@ def write(path: Path, rows=ROWS) -> Path:
 
 @pytest.fixture
 def load(tmp_path, parser):
-    """Loads a split of a file with the rows, with options over them."""
+    """Writes the rows to a file and loads a split."""
     path = write(tmp_path / "train.jsonl")
 
     def load(split: str = "train", **options) -> OwnLabels:
@@ -99,7 +99,7 @@ def test_columns_and_spans(load, tmp_path):
     path = tmp_path / "names.conll"
     path.write_text("-DOCSTART- O\n\nAnn B-PER\nDow I-PER\nsings O\n\nBob B-PER\nin _\nParis B-LOC\n")
     train = load(train=path, scheme="bio")
-    assert train.labels == ("O", "B-LOC", "B-PER", "I-PER", "I-LOC")  # a longer LOC may come
+    assert train.labels == ("O", "B-LOC", "B-PER", "I-PER", "I-LOC")  # I-LOC is added
     assert [data.y.tolist() for data in train] == [[2, 3, 0], [2, -100, 1]]
     assert train.describe()["left_out"] == {"comments": 1}
     assert "1 comment left out" in train.describe()["note"]
@@ -277,7 +277,7 @@ def test_a_key_of_misc_marks_a_word_of_a_tree(load, tmp_path):
     assert plain.describe()["marked"] == 0
     assert [data.mark.tolist() for data in train] == [[0, 0, 1, 0], [0, 0, 0]]
     assert train.looks_up == "path"
-    assert load(**own, mark_key="misc:Mood")[0].mark.tolist() == [0, 0, 0, 1]  # it needs no value
+    assert load(**own, mark_key="misc:Mood")[0].mark.tolist() == [0, 0, 0, 1]  # any value
     assert "1 example has none, though others have" in train.describe()["note"]
     with pytest.raises(ValueError, match=r"'misc:Merk': no word has it \(did you mean 'misc:Mark'"):
         load(**own, mark_key="misc:Merk")
@@ -302,10 +302,10 @@ def test_misspelled_keys_are_refused(load, tmp_path):
         assert len(load(train=write(tmp_path / "own.jsonl", [ROW | others, *ROWS[1:]]))) == 3
 
 
-def test_a_common_label_that_counts_as_a_finding_is_noted(load, tmp_path):
+def test_a_frequent_label_that_f1_scores_is_noted(load, tmp_path):
     none = [{"words": ["It", "is", "so"], "labels": ["none", "none", "A"]}] * 2
     path = write(tmp_path / "none.jsonl", [*none, {"words": ["No"], "labels": ["B"]}])
-    said = "57% of the labels are 'none', which f1 counts as a finding: --set outside=none leaves it out"
+    said = "57% of the labels are 'none', which f1 scores like any other label: --set outside=none leaves"
     train = load(train=path, outside="O")
     assert said in train.describe()["note"]
     assert said not in load("val", train=path, val=path).describe()["note"]

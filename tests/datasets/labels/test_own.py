@@ -10,7 +10,7 @@ from graphdep.datasets.labels.words import Column
 from graphdep.sentence.intake import Intake
 
 TREES = "1\tShe\t_\tPRON\t_\t_\t2\tnsubj\t_\t_\n2\tsings\t_\tVERB\t_\t_\t0\troot\t_\tA=b\n\n"
-# One predicate and two; the second sentence has none; of the last the first predicate is its own argument.
+# Sentences of two predicates, none and one; *talks* is its own argument.
 OF_2009 = """1 Ann Ann Ann NNP NNP _ _ 2 2 SBJ SBJ _ _ A0 A0
 2 plans plan plan VBZ VBZ _ _ 0 0 ROOT ROOT Y plan.01 _ _
 3 talks talk talk NNS NNS _ _ 2 2 OBJ OBJ Y talk.01 A1 A2
@@ -50,7 +50,7 @@ d 0 1 sings VBZ (VP*))) sing sing.01 (V*)
 @pytest.mark.parametrize("other", ["clear", "as-is"])
 def test_the_training_file_decides_the_scheme(tmp_path, other):
     clear = TREES.replace("nsubj", "prep")
-    plain = TREES.replace("nsubj", "SBJ") + clear  # with which no label is CLEAR's alone
+    plain = TREES.replace("nsubj", "SBJ") + clear  # both schemes have these labels
     train, test = (clear, plain) if other == "clear" else (plain, clear)
     for name, text in (("train", train * 2), ("test", test)):
         (tmp_path / f"{name}.conllu").write_text(text, encoding="utf-8")

@@ -32,7 +32,7 @@ KNOWN = (
 
 
 class Slow:
-    """The functions by their definitions, on a graph."""
+    """The label functions by definition, on a networkx graph."""
 
     def __init__(self, tree: Sentence, mark: int) -> None:
         self.tree, self.mark, self.words = tree, mark, range(len(tree))
@@ -138,7 +138,6 @@ def test_all_other_draws_are_uniform():
 
 
 def test_the_sentences_of_a_seed_are_known():
-    """They are the same on every machine and in every version of Python."""
     tree, mark = next(probe_sentences(ProbeSizes(), "0 train"))
     assert (tree.form[:4], tree.head, tree.deprel[:3], mark) == KNOWN
 
@@ -149,8 +148,8 @@ def test_projective_trees_are_the_same_trees_over_contiguous_words(seed):
     moved, place = next(probe_sentences(ProbeSizes(1, 9), str(seed), projective=True))
     assert moved.form[place] == tree.form[mark]
     words = [*range(len(tree))]
-    arcs = sorted((one.form[word], one.deprel[word], cut(one, word)) for one in [tree] for word in words)
-    assert arcs == sorted((moved.form[word], moved.deprel[word], cut(moved, word)) for word in words)
+    arcs, others = ([(x.form[i], x.deprel[i], governor_form(x, i)) for i in words] for x in (tree, moved))
+    assert sorted(arcs) == sorted(others)
     spans = []
     for word in words:
         below = [one for one in words if word in Slow(moved, 0).up(one)]
@@ -160,7 +159,7 @@ def test_projective_trees_are_the_same_trees_over_contiguous_words(seed):
 
 
 def arranged(tree: Sentence, word: int, start: int, draw: Draw, spans: list) -> list[int]:
-    """A word and all below it by recursion, and the constituents of them, outer ones first."""
+    """The subtree of a word in order, by recursion; adds its constituents to ``spans``, outer ones first."""
     own, place = [word, *(one for one in range(len(tree)) if tree.head[one] == word + 1)], len(spans)
     found: list[int] = []
     for one in draw.shuffled(own):
@@ -189,15 +188,14 @@ def test_a_long_chain_needs_no_recursion():
     assert moved.form[mark] == "w998"
 
 
-def cut(tree: Sentence, word: int) -> str:
-    """Form of the governor."""
+def governor_form(tree: Sentence, word: int) -> str:
     return tree.form[tree.head[word] - 1] if tree.head[word] else ""
 
 
 def test_orders_of_a_projective_tree_are_equally_likely():
     drawn = islice(probe_sentences(ProbeSizes(3, 3), "order", projective=True), 9000)
     flat = Counter(tuple(tree.head) for tree, _ in drawn if tree.head.count(tree.head.index(0) + 1) == 2)
-    assert sorted(flat) == [(0, 1, 1), (2, 0, 2), (3, 3, 0)]  # a root word with both others under it
+    assert sorted(flat) == [(0, 1, 1), (2, 0, 2), (3, 3, 0)]  # the root word governs both others
     assert max(flat.values()) < 1.15 * min(flat.values())
 
 
@@ -205,7 +203,7 @@ def test_constituents_of_projective_trees(tmp_path):
     options = {**SMALL, "function": "relation", "projective": True}
     phrases = Probes(tmp_path, "val", constituents=True, **options)
     plain = Probes(tmp_path, "val", **options)
-    assert all(one.phrase_index.size(1) == one.num_nodes - 1 for one in phrases)  # one a word
+    assert all(one.phrase_index.size(1) == one.num_nodes - 1 for one in phrases)  # one per word
     assert "phrase_index" not in plain[0]
     for one, other in zip(phrases, plain, strict=True):
         assert torch.equal(one.y, other.y)

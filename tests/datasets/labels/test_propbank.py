@@ -27,7 +27,7 @@ SPLITS = ("train", "val", "test")
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory) -> Path:
-    """The files in the folders that the two releases have."""
+    """The files in the folders of the two releases."""
     folder = tmp_path_factory.mktemp("published")
     write_tiny_propbank(folder / "made")
     genre = folder / "propbank-release" / "data" / "google" / "ewt" / "answers"
@@ -63,7 +63,7 @@ def test_heads(root):
 
 def test_spans(root):
     train = PropBankEWT(root, form="spans")
-    # None of a single word has more of them anywhere, and may have them.
+    # I- labels are there even if all spans of a label have one word.
     assert train.labels == ("O", "B-ARG0", "B-ARG1", "B-ARGM-NEG", "I-ARG0", "I-ARG1", "I-ARGM-NEG")
     assert named(train, 1) == ["B-ARG0", *["I-ARG0"] * 4, None, "B-ARG1", "I-ARG1", None, "O"]
     heads = PropBankEWT(root)
@@ -174,7 +174,7 @@ def test_sentences_that_do_not_match(published, tmp_path, caplog):
     assert "(val): 2 sentences with 3 predicates are left out" in caplog.text
     assert "answers-tiny.dev-0003 (8 words" in caplog.text
     caplog.clear()
-    again = PropBankEWT(tmp_path / "root", "val")  # from what has been processed
+    again = PropBankEWT(tmp_path / "root", "val")  # from the processed file
     assert again.unmatched == val.unmatched
     assert "2 sentences with 3 predicates" in caplog.text
     caplog.clear()
@@ -231,9 +231,9 @@ def test_read_ewt(ewt):
 def test_unmatched_sentences_are_named(ewt):
     skeleton = ewt / "propbank" / "tiny.dev.xml.gold_skel"
     blocks = skeleton.read_text(encoding="utf-8").split("\n\n")
-    del blocks[0]  # number 0
+    del blocks[0]  # sentence 0
     assert blocks[3].splitlines()[5].split()[2] == "5"
-    blocks[3] = "\n".join(blocks[3].splitlines()[:5])  # number 4 lacks a token
+    blocks[3] = "\n".join(blocks[3].splitlines()[:5])  # sentence 4 lacks a token
     more = blocks[-1].replace("tiny   8", "tiny   11")
     skeleton.write_text("\n\n".join([*blocks, more]), encoding="utf-8")
     found, left_out = read_dev(ewt)

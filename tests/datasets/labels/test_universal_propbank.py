@@ -65,7 +65,7 @@ def test_training_on_dev(tmp_path, without_train):
         train, val = (UniversalPropBank(tmp_path, split, **options) for split in ("train", "val"))
         assert len(train) + len(val) == 9
         assert set(forms(train)).isdisjoint(forms(val))
-        # Seven of the dev file's nine sentences have a predicate, and two of them have two; all differ.
+        # Seven of the nine sentences of the dev file have predicates, two of them two; all sentences differ.
         different = len(set(forms(train) + forms(val)))
         assert len(set(forms(val))) == min(max(1, round(different * fraction)), different - 1)
         assert len(UniversalPropBank(tmp_path, "test", **options)) == 12

@@ -31,7 +31,7 @@ names = st.sampled_from(["ARG0", "ARG1", "C-ARG1", "B-X", "O"])
 
 @st.composite
 def some_spans(draw):
-    """Spans without a word in common, in order, and the number of words that they lie in."""
+    """Disjoint spans in order, and the number of words of the sentence."""
     spans, end = [], 0
     for gap, size in draw(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 4)), max_size=6)):
         spans.append((end + gap, end + gap + size, draw(names)))
@@ -40,7 +40,7 @@ def some_spans(draw):
 
 
 def spans_of_slowly(labels):
-    """Word by word: where does a span begin, and how far does it go?"""
+    """The spans of labels, by the start and the length of each."""
 
     def begins(i):
         inside = labels[i] not in (None, "O")
@@ -57,7 +57,7 @@ def spans_of_slowly(labels):
 
 
 @given(some_spans())
-def test_there_and_back(case):
+def test_labels_of_spans_have_these_spans(case):
     spans, length = case
     labels = bio_of(reversed(spans), length)
     assert len(labels) == length
@@ -96,7 +96,7 @@ def test_inside_labels_are_added():
 
 @given(st.lists(st.sampled_from(["O", "B-A", "I-A", "B-B", "I-B", None]), max_size=6))
 def test_iob2_is_what_spans_write(labels):
-    """Labels of which each part without gaps is what its own spans would be written as."""
+    """Labels are valid if each part between unscored words is what its spans are written as."""
     parts = [[]]
     for label in labels:
         parts = [*parts, []] if label is None else [*parts[:-1], [*parts[-1], label]]
@@ -109,7 +109,7 @@ def test_iob2_is_what_spans_write(labels):
 
 @st.composite
 def some_labels(draw):
-    """Labels in IOB2, some words without one, and their spans."""
+    """Labels in IOB2, with None for some words."""
     spans, length = draw(some_spans())
     labels = bio_of(spans, length)
     gaps = [word for word in range(length) if labels[word] == "O" and draw(st.booleans())]
@@ -152,7 +152,7 @@ def test_labels_in_wrong_places():
     ]:
         with pytest.raises(ValueError, match=rf"^word {word}: '.*' is invalid here in {encoding}; "):
             recoded(written.split(), encoding)
-    # One sentence out of place does not make a file of IOB1 one of IOB2: CoNLL-2003's training file has one.
+    # A file of IOB1 may have one invalid sentence, as the training file of CoNLL-2003.
     assert encoding_of([["I-A"], ["I-B"], ["B-A", "O"]]) == "IOB1"
     assert recoded(["B-A", "I-A", "I-B"], "IOB1") == ["B-A", "I-A", "B-B"]
     assert encoding_of([["E-A"], ["U-A"]]) == "IOB2"
@@ -201,7 +201,7 @@ def test_wrong_columns():
             Column(key)
 
 
-def test_wrong_labels_of_the_others():
+def test_a_wrong_label_of_words_without_the_key():
     with pytest.raises(ValueError, match=r"'absent'.*control"):
         Column("upos", "a\0")
 
@@ -223,7 +223,7 @@ def test_labels_are_written_and_everything_else_is_kept():
 
 def test_the_label_of_absent_keys_is_not_written():
     for key in ["upos", "misc:Begin"]:
-        with pytest.raises(ValueError, match=f"'key' '{key}' can hold no label '_': _ is none"):
+        with pytest.raises(ValueError, match=f"'key' '{key}': no label can be '_': _ is none"):
             Column(key).write(SENTENCE, ["X", "_", "Z"])
         assert Column(key, "_").write(SENTENCE, ["X", "_", "Z"]) == Column(key).write(
             SENTENCE, ["X", None, "Z"]
@@ -263,7 +263,7 @@ def test_columns_without_classes():
         Column("lemma").classes([dataclasses.replace(bare, lemma=["a\x85", "b"])])
 
 
-# No blank, tab or control character, which are no part of a word here; "_" as a label has a meaning.
+# Words have no blank, tab or control character; the label "_" means none.
 WORDS = st.text(st.characters(blacklist_categories=("Cc", "Cs", "Zs", "Zl", "Zp")), min_size=1, max_size=5)
 LABELS = st.one_of(st.none(), WORDS.filter(lambda label: label != "_"))
 SENTENCES = st.lists(st.lists(st.tuples(WORDS, LABELS), min_size=1, max_size=4), min_size=1, max_size=4)
@@ -274,7 +274,7 @@ def found(path: Path) -> list[list[tuple[str, str | None]]]:
 
 
 def slow(text: str) -> list[list[tuple[str, str | None]]]:
-    """What is read of a file without comments, paragraph by paragraph."""
+    """The words and labels of a file without comments, by paragraphs."""
     blocks = re.split(r"\n(?:[ ]*\n)+", text.strip("\n "))
     cells = [[re.split(r"\t| +", line.strip(" ")) for line in block.split("\n")] for block in blocks]
     return [[(row[0], None if row[-1] == "_" else row[-1]) for row in rows] for rows in cells]

@@ -90,7 +90,7 @@ def test_overlap(tmp_path, parser):
 
 
 def test_remaining_pools_reveal_nothing_about_train(tmp_path, parser):
-    """Responses of known pools, all of them in train, are no negatives of those that are left."""
+    """Responses of dropped pools, which are in train, are not negatives of other pools."""
     put_dialogues(tmp_path)
     many = [[f"q {number}", f"a {number}"] for number in range(6)]
     put_dialogues(
@@ -103,7 +103,7 @@ def test_remaining_pools_reveal_nothing_about_train(tmp_path, parser):
         right = {pool[0] for pool in pools(left)}
         assert right == {"What ?", *(f"a {number}" for number in range(6))}
         drawn |= {text for pool in pools(left) for text in pool[1:]}
-    assert drawn == right  # "What ?", which is in train behind something else, too
+    assert drawn == right  # "What ?" is in train too, after another turn
 
 
 NAMES = {
@@ -215,7 +215,7 @@ def test_validation_of_version_2(tmp_path):
     assert first.context == (("a",), ("b",))
     assert first.labels == (1, *[0] * 9)
     assert first.candidates == tuple((str(number),) for number in range(10))
-    assert second.context == (("a",), ())  # a blank turn stays
+    assert second.context == (("a",), ())  # a blank turn is kept
 
 
 @pytest.mark.parametrize(
@@ -299,7 +299,7 @@ def test_a_log(tmp_path):
     assert log.answered == {2: {1}, 4: {2}, 5: {4, 1}, 6: {3}, 8: {5, 7}, 9: {6}}
     assert log.chain(5) == [1, 2, 4]
     assert log.chain(9) == [3, 6]
-    assert log.chain(8) == [7]  # the nearest of the two, which answers nothing
+    assert log.chain(8) == [7]  # of two answered messages the nearest
 
 
 def test_pools_of_logs(tmp_path, parser):
@@ -317,15 +317,15 @@ def test_pools_of_logs(tmp_path, parser):
         assert right[2][0] == chain[0][-(max_turns or 9) :]
         assert right[3][0] == chain[1]
         assert dataset.labels().tolist() == [1, 0] * 6
-        assert dataset.describe()["empty_utterances"] == 1  # message 7 in the context of message 8
+        assert dataset.describe()["empty_utterances"] == 1  # message 7, in the context of message 8
 
 
 @pytest.mark.parametrize("negatives_from", ["log", "split"])
 def test_negatives(tmp_path, parser, negatives_from):
-    """Against the rules, one by one, over many seeds."""
+    """The rules one by one, for several seeds."""
     other = ["[10:00] <ann> a", "[10:00] <bob> b", "[10:01] <ann> c", "[10:01] <bob> d", "[10:02] <ann> x y"]
     put_log(tmp_path / "raw", log=[*LOG, "[10:06] <eve> Which  one ?"], links=[*LINKS, "9 11 -"])
-    # Two chains of the other log, each of which has the response of the other one to draw.
+    # Another log of several chains, whose responses can be negatives of each other.
     put_log(tmp_path / "raw", name="2021", log=[*other, "[10:03] <bob> z"], links=["0 1 -", "2 3 -", "4 5 -"])
     log = read_log(tmp_path / "raw" / "train" / "2020.ascii.txt")
     texts = {" ".join(text.split()): number for number, text in log.texts.items()}

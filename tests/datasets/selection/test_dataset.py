@@ -50,7 +50,7 @@ ROWS = [
 
 
 class Trees(Parser):
-    """A random tree for every list of words; counts what it was given, and fails where it is told to."""
+    """Returns random trees; records its sentences, and fails after ``stop`` calls."""
 
     def __init__(self, stop: int | None = None) -> None:
         super().__init__(progress=False)
@@ -165,7 +165,7 @@ def test_an_example(tmp_path):
     put(tmp_path)
     dataset = load(tmp_path)
     assert isinstance(dataset, Dataset)
-    assert not isinstance(dataset, OnDiskDataset)  # whose `db`, `append` and `extend` it could not have
+    assert not isinstance(dataset, OnDiskDataset)  # whose db, append and extend do not apply
     assert (repr(dataset), repr(dataset[:1])) == ("Ubuntu(8)", "Ubuntu(1)")
     assert dataset.context(0) == [["is", "it", "cold", "?"], ["yes", "it", "is"]]
     assert dataset.response(1) == ["the", "cat", "sleeps"]
@@ -233,7 +233,7 @@ def test_irregularities_are_counted(tmp_path):
         "words": sum(map(len, map(str.split, DIFFERENT))),
         "forms": len(set(chain.from_iterable(map(str.split, DIFFERENT)))),
     }
-    assert about["empty_utterances"] == 2  # the context's first turn once, and a candidate
+    assert about["empty_utterances"] == 2  # the first turn of a context, counted once, and a candidate
     assert about["duplicate_candidates"] == 1
     assert about["pools_without_positive"] == 1
     assert about["pools_all_positive"] == 1
@@ -381,9 +381,7 @@ def test_a_vocabulary_that_cannot_be_built_after_unpickling(tmp_path):
     put(tmp_path, split="valid")
     dataset = load(tmp_path, "val", tokens=VocabTokens(Vocab(["cat"])))
     unpickled = pickle.loads(pickle.dumps(dataset))
-    with pytest.raises(
-        RuntimeError, match=r"train-.*\.sqlite is not there, and a dataset that was unpickled"
-    ):
+    with pytest.raises(RuntimeError, match=r"train-.*\.sqlite does not exist, and an unpickled dataset"):
         unpickled.vocab  # noqa: B018
     assert unpickled[1:]._parser is None
     assert dataset[2:].vocab == dataset.vocab == unpickled.vocab
@@ -409,7 +407,7 @@ def test_recently_used_utterances_are_kept(tmp_path, monkeypatch):
     )
     dataset[0]  # turns 0, 1 and 2
     dataset[1]  # 3 is new
-    dataset[2]  # 4 and 5 are new, 0 or 1 goes first
+    dataset[2]  # 4 and 5 are new, 0 or 1 is removed
     dataset[1]
     assert [len(turns) for turns in asked] == [3, 1, 2, 2]
 
@@ -484,7 +482,7 @@ def test_parts_are_joined(parser):
     assert failures == 1
     assert trees[1] is None
     assert [tree.form for tree in trees if tree] == [["a", "b", "c"], ["d", "e", "f", "g"], ["FAIL", "now"]]
-    assert trees[0].head == [0, 1, 0]  # each part keeps its root
+    assert trees[0].head == [0, 1, 0]  # each sentence keeps its root
     assert trees[0].deprel == ["root", "dep", "root"]
     assert trees[2].head == [0, 1, 0, 0]
 
@@ -505,7 +503,7 @@ def test_spread_over_pools_of_one_size(total, size, limit):
     found = numbers(spread_pools(lambda: every, limit))
     assert len(found) == min(total, math.ceil(limit / size))
     steps = [after - before for before, after in zip([-1, *found], found)]
-    assert max(steps) - min(steps) <= 1  # as even as can be
+    assert max(steps) - min(steps) <= 1  # as even as possible
     assert found[-1] == total - 1
 
 
@@ -545,7 +543,7 @@ def test_rows_are_one_of_each_part(total, limit):
 
 
 def test_rows_that_are_drawn_stay_the_same():
-    # Written down: with others, runs on a part of a corpus could not be compared.
+    # Fixed, since runs on other rows could not be compared.
     assert spread_rows(range(40), 8) == ROWS_OF_40
 
 

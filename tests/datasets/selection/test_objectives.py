@@ -24,7 +24,7 @@ from tests.kit.tiny_corpora import write_tiny_selection
 
 
 class Telling(Objective):
-    """A second example that has what was drawn, and of whom."""
+    """Adds a second example, with the random number and the sizes of both dialogues."""
 
     def examples(self, pair, dialogue, other, draw):
         second = as_kind(pair.clone(), 1)
@@ -67,13 +67,13 @@ def test_the_other_dialogue_is_of_another_pool(corpus):
     pairs, source = ObjectivePairs(corpus, Telling(), seed=0), Draw(random.Random(0))
     for number in range(len(corpus)):
         assert pairs.groups[pairs._others([number], [source])[0]] != pairs.groups[number]
-    alone = ObjectivePairs(corpus[:2], Telling(), seed=0)  # a pool
+    alone = ObjectivePairs(corpus[:2], Telling(), seed=0)  # a single pool
     assert alone._others([0, 1], [source] * 2) == [0, 1]
 
 
 @pytest.fixture(scope="module")
 def beginnings(tmp_path_factory):
-    """Pools that are the beginnings of dialogues, of which two begin alike."""
+    """Pools that are beginnings of dialogues, two of which have the same first utterance."""
     dialogues = ["hi|how are you|fine|good", "hi|what is up|nothing|ok", "stop|why|so|well", "go|where|on|no"]
     rows = []
     for turns in (text.split("|") for text in dialogues):
@@ -90,13 +90,13 @@ def test_the_other_dialogue_begins_otherwise(beginnings):
     pairs, source = ObjectivePairs(beginnings, Telling(), seed=0), Draw(random.Random(0))
     for number in [*range(len(beginnings))] * 2:
         assert beginnings.context(pairs._others([number], [source])[0])[0] != beginnings.context(number)[0]
-    part = beginnings[:6]  # of one dialogue alone
+    part = beginnings[:6]  # a single dialogue
     alone = ObjectivePairs(part, Telling(), seed=0)
     assert alone._others(range(6), [source] * 6) == [*range(6)]
 
 
 def test_further_negative_pairs_are_not_true(beginnings):
-    """And further right ones are there already."""
+    """Further true pairs are pairs of the corpus."""
     pairs = ObjectivePairs(beginnings, DialogueAugmentation(beginnings.tokens, 64, cuts=3), seed=0)
 
     def said(data):
@@ -134,8 +134,8 @@ def manipulated(context, response, right=True, other=("w10", "w11"), turns=5, se
     return objective.examples(pair, dialogue, foreign, Draw(random.Random(seed)))
 
 
-def said_and_place(data):
-    """The words of an example, which here are one an utterance, and the place of the answer."""
+def words_and_place(data):
+    """The words of an example, one per utterance, and the place of the answer."""
     word_of = {number: word for word, number in ID_OF.items()}
     words = [word_of[piece] for piece in data.input_ids.tolist() if piece in word_of]
     return words, data.mark_target[data.mark > 0].tolist().index(1.0)
@@ -151,48 +151,48 @@ def test_each_example_has_its_answer():
             assert int(pair.group) == 7
             assert not pair.mark.any()
 
-            words, place = said_and_place(insertion)
+            words, place = words_and_place(insertion)
             *rest, target = words
             restored = [*rest[:place], target, *rest[place:]]
             assert restored == dialogue[WORDS.index(restored[0]) :][: min(size, 5)]
 
-            words, place = said_and_place(deletion)
+            words, place = words_and_place(deletion)
             assert words[place] in ("w10", "w11")
             left = words[:place] + words[place + 1 :]
             assert left == dialogue[WORDS.index(left[0]) :][: min(size, 4)]
-            assert place < len(left)  # never behind all, as in the public code
+            assert place < len(left)  # never at the end, as in the public code
 
-            *shuffled, last = words = said_and_place(search)[0]
+            *shuffled, last = words = words_and_place(search)[0]
             window = sorted(shuffled, key=WORDS.index)
             assert [*window, last] == dialogue[WORDS.index(window[0]) :][: min(size, 5)]
-            assert shuffled[said_and_place(search)[1]] == window[-1]
+            assert shuffled[words_and_place(search)[1]] == window[-1]
             assert {*map(int, (d.kind for d in (insertion, deletion, search)))} == {1, 2, 3}
             keys = {*pair.keys()}
             assert all({*data.keys()} == keys for data in (insertion, deletion, search))
 
 
-def test_all_windows_and_places_come_up():
+def test_all_windows_and_places_are_drawn():
     found = [manipulated(WORDS[:6], "w6", seed=seed) for seed in range(120)]
-    assert {said_and_place(made[1])[1] for made in found} == {*range(5)}
-    assert {said_and_place(made[2])[1] for made in found} == {*range(4)}
-    assert {said_and_place(made[3])[1] for made in found} == {*range(4)}
-    assert {said_and_place(made[3])[0][-1] for made in found} == {
+    assert {words_and_place(made[1])[1] for made in found} == {*range(5)}
+    assert {words_and_place(made[2])[1] for made in found} == {*range(4)}
+    assert {words_and_place(made[3])[1] for made in found} == {*range(4)}
+    assert {words_and_place(made[3])[0][-1] for made in found} == {
         "w4",
         "w5",
         "w6",
-    }  # the last window among them
+    }  # the last window can be drawn
 
 
 def test_pairs_without_examples():
     assert [int(data.kind) for data in manipulated(["w0", "w1"], "w2", right=False)] == [0]
-    assert [int(data.kind) for data in manipulated(["-", ""], "w2")] == [0]  # without a context of words
+    assert [int(data.kind) for data in manipulated(["-", ""], "w2")] == [0]  # no words in the context
     assert [int(data.kind) for data in manipulated(["w0", "w1"], "w2", max_length=10)] == [0]
-    # the other dialogue says nothing else
+    # the other dialogue has no other words
     assert [int(data.kind) for data in manipulated(["w0", "w1"], "w2", other=("w1", "w0"))] == [0, 1, 3]
 
 
 def test_two_utterances_leave_search_one_place():
-    words, place = said_and_place(manipulated(["w0"], "w1")[-1])
+    words, place = words_and_place(manipulated(["w0"], "w1")[-1])
     assert (words, place) == (["w0", "w1"], 0)
 
 
@@ -208,8 +208,8 @@ def shuffled(size, right=True, form="extra", places=20, seed=0, max_length=64):
     return objective.examples(pair, dialogue, dialogue, Draw(random.Random(seed)))
 
 
-def said_and_order(data):
-    """The words, which here are one an utterance, and what each [EOU] is asked for."""
+def words_and_order(data):
+    """The words, one per utterance, and the target of each [EOU]."""
     words = [WORD_OF[piece] for piece in data.input_ids[data.node_type == NodeType.WORD].tolist()]
     eou = data.node_type == NodeType.EOU
     assert (data.order_target[~eou] == -100).all()
@@ -221,7 +221,7 @@ def test_each_utterance_predicts_its_original_position():
         for seed in range(10):
             for form in ["extra", "same"]:
                 *first, last = made = shuffled(size, form=form, places=places, seed=seed)
-                words, response, asked = said_and_order(last)
+                words, response, asked = words_and_order(last)
                 assert sorted(words, key=WORDS.index) == WORDS[:size]
                 assert response == "w11"
                 for word, number in zip(words, asked):
@@ -229,27 +229,27 @@ def test_each_utterance_predicts_its_original_position():
                     assert number == (own if own >= 0 else -100)
                 assert [int(data.kind) for data in made] == ([0, 1] if form == "extra" else [0])
                 if form == "extra":
-                    assert said_and_order(first[0]) == (WORDS[:size], "w11", [-100] * size)
+                    assert words_and_order(first[0]) == (WORDS[:size], "w11", [-100] * size)
                     assert {*first[0].keys()} == {*last.keys()}
                 else:
                     assert (float(last.y), int(last.group)) == (1.0, 7)
 
 
 def test_truncated_utterances_are_not_predicted():
-    words, _, asked = said_and_order(shuffled(8, max_length=12)[-1])
+    words, _, asked = words_and_order(shuffled(8, max_length=12)[-1])
     assert sorted(words, key=WORDS.index) == WORDS[4:8]
     assert [WORDS[4 + number] for number in asked] == words
 
 
-def test_all_orders_come_up():
-    assert len({tuple(said_and_order(shuffled(3, seed=seed)[-1])[2]) for seed in range(100)}) == 6
+def test_all_orders_are_drawn():
+    assert len({tuple(words_and_order(shuffled(3, seed=seed)[-1])[2]) for seed in range(100)}) == 6
 
 
 def test_unshuffled_pairs():
-    assert len(shuffled(4, right=False)) == 1  # the right pair has the same context
-    assert said_and_order(shuffled(4, right=False, form="same", seed=1)[0])[0] != WORDS[:4]
+    assert len(shuffled(4, right=False)) == 1  # a true pair has the same context
+    assert words_and_order(shuffled(4, right=False, form="same", seed=1)[0])[0] != WORDS[:4]
     assert len(shuffled(1)) == 1
-    assert said_and_order(shuffled(1, form="same")[0]) == (["w0"], "w11", [-100])
+    assert words_and_order(shuffled(1, form="same")[0]) == (["w0"], "w11", [-100])
 
 
 def augmented(context, response, right=True, other=("w10", "w11"), cuts=1, seed=0):
@@ -262,8 +262,8 @@ def augmented(context, response, right=True, other=("w10", "w11"), cuts=1, seed=
     return objective.examples(pair, Dialogue.of(own, TURN[response], right), foreign, draw)
 
 
-def said_and_label(data):
-    """Context, response and label."""
+def words_and_label(data):
+    """Context, response and label of an example."""
     words = [WORD_OF[piece] for piece in data.input_ids[data.node_type == NodeType.WORD].tolist()]
     return words[:-1], words[-1], int(data.y)
 
@@ -273,28 +273,28 @@ def test_earlier_turns_are_further_pairs():
         for cuts in [0, 1, 2, 5, 99]:
             context = WORDS[:6]
             first, *more = augmented(context, "w6", cuts=cuts, seed=seed)
-            assert said_and_label(first) == (context, "w6", 1)
+            assert words_and_label(first) == (context, "w6", 1)
             assert int(first.group) == 7
             assert len(more) == 2 * min(cuts, 5)
             rights, wrongs = more[::2], more[1::2]
             ends = []
             for right, wrong in zip(rights, wrongs):
-                before, response, y = said_and_label(right)
+                before, response, y = words_and_label(right)
                 assert (before, y) == (context[: len(before)], 1)
                 assert response == context[len(before)]
                 assert len(before) >= 1
                 ends.append(len(before))
-                other, response, y = said_and_label(wrong)
+                other, response, y = words_and_label(wrong)
                 assert (other, y) == (before, 0)
                 assert response in ("w10", "w11")
-            assert len({*ends}) == len(ends)  # each once
+            assert len({*ends}) == len(ends)  # without replacement
             assert {int(data.kind) for data in (first, *more)} == {0}
             assert all(int(data.group) == -1 for data in more)
             assert all({*data.keys()} == {*first.keys()} for data in more)
 
 
 def test_blank_turns_do_not_change_speakers():
-    """Whoever said something in the pair is with the same people in what is cut of it."""
+    """In further pairs, each utterance has the same speaker as in the pair."""
     for seed in range(5):
         context = ["-", "w0", "-", "w1", "w2", "-", "-", "w3"]
         first, *more = augmented(context, "w4", cuts=9, seed=seed)
@@ -311,8 +311,8 @@ def test_blank_turns_do_not_change_speakers():
             assert speakers == {name: 3 - whole[name] if flipped else whole[name] for name in speakers}
 
 
-def test_all_cuts_come_up():
-    assert {said_and_label(augmented(WORDS[:6], "w6", seed=seed)[1])[1] for seed in range(100)} == {
+def test_all_cuts_are_drawn():
+    assert {words_and_label(augmented(WORDS[:6], "w6", seed=seed)[1])[1] for seed in range(100)} == {
         *WORDS[1:6]
     }
 
@@ -320,4 +320,4 @@ def test_all_cuts_come_up():
 def test_pairs_without_further_pairs():
     assert len(augmented(["w0", "w1"], "w2", right=False)) == 1
     assert len(augmented(["w0"], "w1")) == 1
-    assert len(augmented(["w0", "w1"], "w2", other=("w1", "w2"))) == 1  # nothing else to say
+    assert len(augmented(["w0", "w1"], "w2", other=("w1", "w2"))) == 1  # no utterance with other words

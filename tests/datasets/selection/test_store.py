@@ -26,7 +26,7 @@ LARGEST = st.sampled_from([0, 1, 255, 256, 65_535, 65_536, (1 << 32) - 1])
 
 
 class Chains(Parser):
-    """Chains; stops at a call, or does something else first."""
+    """Returns chains, after calling ``first``; stops at call number ``stop``."""
 
     fingerprint = "chains"
 
@@ -79,7 +79,7 @@ def test_packed_trees_are_unpacked(data):
 
 
 class Letters:
-    """A piece a letter."""
+    """Pieces are letters."""
 
     cls_id, sep_id, eou_id, fingerprint = 0, 1, 2, "letters"
 

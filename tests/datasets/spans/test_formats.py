@@ -1,4 +1,4 @@
-"""Files in the layouts of others: the same examples as in our own."""
+"""Layouts of other corpora give the same examples as our own layout."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def lines(*objects: object) -> str:
 
 
 def read(path: Path, span_end: str = "auto"):
-    """The examples of a file, and what there is to say of it."""
+    """The examples and the notes of a file."""
     found = read_rows(path, "text", "label", span_end)
     return span_rows(found.rows, "text", "label", intake=Intake()), list(found.notes)
 
@@ -102,7 +102,7 @@ def test_objects_are_a_list_or_lines_with_any_suffix(tmp_path, content, suffix):
             [([(0, 2)], "neutral"), ([(4, 5)], "positive")],
             [
                 "1 sentences without an aspect",
-                "1 aspects are written otherwise than the words that they mark",
+                "1 aspects differ from the words that they mark",
                 "1 aspects without words are left out",
             ],
         ),
@@ -123,7 +123,7 @@ def test_rows_with_trees(tmp_path, content, expected, notes):
 
 
 def test_a_word_with_several_governors(tmp_path):
-    """The first from which the root is reached; a word without any is no part of a tree."""
+    """The first governor that is connected to the root; a word without one is an error."""
     more = [["x", 5, 1], *ARCS, ["y", 1, 5]]
     [first, _], _ = read(written(tmp_path / "x.json", [TERMS | {"dependencies": more}]))
     assert first.tree.head == [5, *HEAD[1:]]
@@ -193,7 +193,7 @@ def test_pairs_without_relation(tmp_path, parser, negatives, train, val):
 
 
 OBJECTS = {
-    'no layout that is known: the keys are dep, form; a row is {"words": ["Rain", ': {
+    'unknown layout: the keys are dep, form; a row is {"words": ["Rain", ': {
         "form": ["a"],
         "dep": ["root"],
     },
@@ -247,7 +247,7 @@ BEHIND = {**EITHER, "obj_start": 4, "obj_end": 6}
     ("files", "decided"),
     [
         ([[TACRED]], "last"),
-        ([[EITHER]], "last"),  # too few to tell
+        ([[EITHER]], "last"),  # fewer than 200
         ([[EITHER] * 200], "behind"),
         ([[EITHER] * 100, [EITHER] * 100], "behind"),
         ([[EITHER] * 200 + [TACRED]], "last"),
@@ -294,7 +294,7 @@ def test_words_of_white_space(tmp_path):
     assert "1 words of white space are read as _" in notes
 
 
-def test_nothing_to_read(tmp_path):
+def test_a_file_without_examples(tmp_path):
     path = written(tmp_path / "x.json", [{**ASPECTS, "aspects": []}])
     with pytest.raises(ValueError, match=r"x.json: no example: 1 sentences without an aspect"):
         read(path)

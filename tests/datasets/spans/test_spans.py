@@ -82,7 +82,7 @@ def test_unknown_labels_and_none(root):
     assert val.y.tolist() == [-1]
     about = val.describe()
     assert about["unknown_labels"] == 1
-    assert about["note"] == "read val; 1 labels that training does not have, which are wrong"
+    assert about["note"] == "read val; 1 labels that training does not have, which count as wrong"
     test = Corpus(root, "test", "gold")
     assert "y" not in test[0]
     assert test.describe()["unknown_labels"] == 0
@@ -112,8 +112,8 @@ def test_pieces_and_lost_spans(root, new_tokens, caplog, max_length, lost):
     if max_length is None:
         assert [mark for mark in data[0].mark.tolist() if mark] == [1] * 4 + [2] * 4
     assert data.describe()["lost_spans"] == int((data.lost > 0).sum())
-    assert ("cuts away all of a span of" in caplog.text) == bool(lost)
-    assert ("which are wrong" in data.describe()["note"]) == bool(lost)
+    assert ("removes all words of a span of" in caplog.text) == bool(lost)
+    assert ("which count as wrong" in data.describe()["note"]) == bool(lost)
 
 
 def test_bad_examples(root):
@@ -205,7 +205,7 @@ BITES = Sentence(
 
 
 def slow_key(tree: Sentence, spans) -> str:
-    """By shortest paths."""
+    """The key of spans, by shortest paths of networkx."""
     graph = nx.DiGraph()
     graph.add_nodes_from(range(len(tree)))
     graph.add_edges_from((governor - 1, word) for word, governor in enumerate(tree.head) if governor)
@@ -233,8 +233,8 @@ def test_ways():
     for spans, key in [
         ([(0, 3), (6, 7)], "<nsubj>obj"),
         ([(6, 7), (0, 3)], "<obj>nsubj"),
-        ([(0, 5), (4, 5)], ">nmod"),  # one in the other
-        ([(0, 2), (3, 4)], "<det>nmod>case"),  # the first of two that are as near to the root
+        ([(0, 5), (4, 5)], ">nmod"),  # the second span is inside the first
+        ([(0, 2), (3, 4)], "<det>nmod>case"),  # of two top words the first
         ([(0, 1), (6, 7)], "<det<nsubj>obj"),
         ([(2, 3), (0, 3)], ""),
         ([(0, 2)], "The"),
@@ -243,7 +243,7 @@ def test_ways():
         assert span_key(BITES, spans) == key
 
 
-def test_far_away():
+def test_long_paths_are_far():
     chain = Sentence.chain([str(n) for n in range(9)])
     assert span_key(chain, [(0, 1), (MAX_ARCS, MAX_ARCS + 1)]).count(">") == MAX_ARCS
     assert span_key(chain, [(0, 1), (MAX_ARCS + 1, MAX_ARCS + 2)]) == "far"
@@ -299,7 +299,7 @@ def test_a_sentence_is_in_one_split(tmp_path, parser):
 
 def test_wrong_options(tmp_path, parser, train):
     for options, message in [
-        # Each split would make its own draw, and share sentences with the other.
+        # Without a seed, train and val would be drawn independently and share sentences.
         ({"seed": None}, r"'seed' must be a whole number \(got None\)"),
         ({"seed": 1.5}, r"'seed' must be a whole number \(got 1.5\)"),
         ({"train": None}, r"'train' must be a file"),
@@ -467,7 +467,7 @@ def test_tags_are_found_again(cut, data):
 
 
 def test_rows_with_own_graphs(tmp_path):
-    """Arcs beside a tree, and alone, where the parser gives the tree."""
+    """Arcs beside a tree, or alone with the tree of the parser."""
     row = {"words": ["Ann", "met", "Bob"], "spans": [[0, 1], [2, 3]], "edges": [[1, 3, "knows"]]}
     tree = {"head": [2, 0, 2], "deprel": ["nsubj", "root", "obj"]}
     rows = [{**row, **tree, "label": "a"}, {**row, "label": "b"}] * 5

@@ -23,7 +23,7 @@ from graphdep.sentence import join_sentences
 
 
 class KnownParser(Parser):
-    """Gives sentences of texts that it knows, and chains of words; remembers its calls."""
+    """Returns known sentences for texts, and chains for words; records its calls."""
 
     def __init__(self, known: dict[str, list[Sentence]]) -> None:
         super().__init__(progress=False)
@@ -81,7 +81,7 @@ OLD_QUOTES = chains("`` Yes '' .")
         ),
         ("a\t b\u00a0\n c ", chains("a b", "c"), [(0, 6), (3, 8)], "a b c", [(0, 2), (1, 3)], 0, 0),
         ("Er ist im Haus.", [IM_HAUS], [(7, 9), (10, 14)], "Er ist in dem Haus .", [(2, 4), (4, 5)], 0, 0),
-        ("Er ist im Haus.", [IM_HAUS], [(7, 8)], "Er ist i m Haus.", [(2, 3)], 0, 1),  # in "im", inside
+        ("Er ist im Haus.", [IM_HAUS], [(7, 8)], "Er ist i m Haus.", [(2, 3)], 0, 1),  # inside "im"
         ("I don't", [DONT], [(2, 4)], "I do n't", [(1, 2)], 0, 0),
         ("I don't", [DONT], [(2, 3)], "I d o n't", [(1, 2)], 1, 0),
         (
@@ -115,7 +115,7 @@ def spelled(words: str | Sequence[str]) -> str:
 
 @given(st.data())
 def test_the_words_of_a_span_spell_what_is_between_its_borders(data):
-    """Whatever words a parser finds, and whatever characters are marked, with the whole of their letters."""
+    """For any words of a parser and any marked characters, extended to whole letters."""
     text = data.draw(st.text("ab\u0301\u4e2d\U0001f44d '.\n", min_size=1, max_size=14).filter(str.strip))
     size = st.integers(0, len(text))
     span = st.tuples(size, size).map(sorted).filter(lambda s: text[slice(*s)].strip())
