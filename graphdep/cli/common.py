@@ -179,9 +179,10 @@ def print_scores(result: dict[str, Any], where: str = "") -> None:
         epochs = "1 epoch" if result["epochs"] == 1 else f"{result['epochs']} epochs"
         stopped = f"; {result['stopped']}" if result.get("stopped") else ""
         console.print(f"{epochs}, best: {result['best_epoch']}; {seconds}{stopped}", soft_wrap=True)
-    if said := below_floor(result["task"], result["metrics"], result["floor"]):
+    scored = result["task"], result["config"], result["metrics"]
+    if said := below_floor(*scored, result["floor"]):
         console.print(f"WARNING: {said}", soft_wrap=True)
-    if said := untrained(result["task"], result["metrics"], result.get("floor_frozen", {})):
+    if said := untrained(*scored, result.get("floor_frozen", {})):
         console.print(f"UNTRAINED: {said}", soft_wrap=True)
     console.print(f"{result['parameters']:,} parameters; checkpoint: {result['checkpoint']}", soft_wrap=True)
 

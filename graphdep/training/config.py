@@ -417,8 +417,7 @@ class TrainConfig(Settings):
     @property
     def spec(self) -> Task:
         """Its task."""
-        task: Task = self.task_family.tasks[self.task]
-        return task
+        return resolve_task(self.task, vars(self))
 
     @property
     def pretrained(self) -> bool:

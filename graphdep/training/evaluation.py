@@ -265,6 +265,7 @@ def evaluate(
         **({"tables": scored.tables} if scored.tables else {}),
         "signature": config.signatures(),
         "parameters": count_parameters(task),
+        "config": config.to_dict(),
         "checkpoint": str(checkpoint),
     }
 

@@ -279,6 +279,13 @@ class TaskFamily:
         whole = self.tasks[task].metrics[0].name == "exact"  # a metric of whole groups
         return "groups of test examples" if whole else self.drawn
 
+    def shown(self, task: str, settings: Mapping[str, Any]) -> tuple[str, ...]:
+        """:attr:`columns` of a task, the main score of the settings first."""
+        usual, main = (of.metrics[0].name for of in (self.tasks[task], self.tasks[task].settled(settings)))
+        swapped = {usual: main, main: usual}
+        parts = (name.partition("_") for name in self.columns.get(task, ()))
+        return tuple(f"{split}_{swapped.get(name, name)}" for split, _, name in parts)
+
     def split_floors(self, floor: Mapping[str, float]) -> dict[str, dict[str, float]]:
         """The result of :meth:`LearningTask.floor` split into ``"no skill"`` and each further floor by its
         description: name of the metric to score.

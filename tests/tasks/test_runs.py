@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import random
 import shutil
@@ -12,13 +13,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.console import Console
 
 import graphdep
 from graphdep.tasks import family_of, resolve_task
 from graphdep.training import TrainConfig, compare_runs, load_splits, load_task, needs_structure, train
 from graphdep.training.ablation import ablate
 from graphdep.training.evaluation import read_predictions
-from graphdep.training.table import csv_rows, markdown
+from graphdep.training.table import csv_rows, markdown, table_cells
 from tests.kit.runs import SHORT, SIZES, check_again, evaluate_own
 from tests.kit.tiny_corpora import tiny_span_rows, write_span_rows
 
@@ -369,6 +371,23 @@ def test_tables_with_tags(own, tmp_path):
     assert [row["label"] for row in result["tables"]["test"]["labels"]] == ["eats"]
     with pytest.raises(ValueError, match=r"'outside' must be one of the labels of training, eats, sees"):
         train(config.replace(outside="none"), tmp_path / "other")
+
+
+@pytest.mark.parametrize(("outside", "main", "last"), [(None, "accuracy", "f1"), ("none", "f1", "accuracy")])
+def test_a_negative_label_makes_f1_the_main_metric(own, tmp_path, outside, main, last):
+    rows = write_span_rows(tmp_path / "rows.jsonl", tiny_span_rows())
+    settings = own("spans", train=rows, val=rows, test=rows, outside=outside, max_epochs=2).to_dict()
+    settings = {name: value for name, value in settings.items() if name not in ("task", "model", "seed")}
+    shown = Console(file=io.StringIO(), width=200)
+    table = ablate("spans", ["transformer", "dt"], [0], tmp_path, settings=settings, console=shown)
+    assert f"val_{main} " in shown.file.getvalue()
+    header, _ = table_cells(table)
+    assert [name for name in header if name[:4] in ("test", "val_")] == [
+        *(f"test_{main}", "test_macro_f1", f"test_{last}", f"val_{main}")
+    ]
+    assert table["rows"][1]["against"]["metric"] == main
+    runs = [str(path.parent) for path in sorted(tmp_path.glob("*/predictions.csv"))]
+    assert next(iter(compare_runs(*runs, samples=100)["metrics"])) == main
 
 
 def test_evaluation_on_a_file_with_other_columns_and_classes(own, tmp_path):
