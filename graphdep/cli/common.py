@@ -172,6 +172,8 @@ def print_scores(result: dict[str, Any], where: str = "") -> None:
         console.print(line, style="dim", soft_wrap=True)
     for note in result.get("data", {}).get("notes", ()):
         console.print(note, soft_wrap=True)
+    if family_of(result["task"]).floor_reads and not result["floor"]:
+        console.print("scores without skill need the training file: --train FILE", soft_wrap=True)
     if "epochs" in result:
         seconds = f"{result['seconds_per_epoch']:.1f} s per epoch"
         if "seconds_per_validation" in result:

@@ -138,7 +138,7 @@ def evaluate(
 
         graphdep evaluate --checkpoint runs/.../best.ckpt --root DIR --parser stanza:de
 
-        graphdep evaluate --checkpoint runs/.../best.ckpt --train FILE --test OTHER
+        graphdep evaluate --checkpoint model --test FILE
     """
     checkpoint = find_checkpoint(checkpoint)
     from graphdep.training.checkpoint import read_task

@@ -103,7 +103,7 @@ def test_own_texts(run, tmp_path):
     evaluation = ["evaluate", "--checkpoint", result["checkpoint"], "--set", "test=texts.csv", "--json"]
     done = run(*evaluation)
     assert done.exit_code == 2
-    again = ["--parser", "chain", "--train", "texts.csv"]  # and not --val, which is not read
+    again = ["--parser", "chain"]  # and no other file, which is not read
     used = "files, folders and parsers named in a checkpoint are used only if you name them"
     assert done.stderr.endswith(f": also needs {' '.join(again)}: {used}\n")
     assert "test_accuracy" in json.loads(run(*evaluation, *again).stdout)["metrics"]

@@ -17,9 +17,18 @@ from rich.console import Console
 
 import graphdep
 from graphdep.tasks import family_of, resolve_task
-from graphdep.training import TrainConfig, compare_runs, load_splits, load_task, needs_structure, train
+from graphdep.training import (
+    TrainConfig,
+    compare_runs,
+    evaluate,
+    load_splits,
+    load_task,
+    needs_structure,
+    train,
+)
 from graphdep.training.ablation import ablate
 from graphdep.training.evaluation import read_predictions
+from graphdep.training.hub import write_model_folder
 from graphdep.training.table import csv_rows, markdown, table_cells
 from tests.kit.runs import SHORT, SIZES, check_again, evaluate_own
 from tests.kit.tiny_corpora import tiny_span_rows, write_span_rows
@@ -283,6 +292,15 @@ def test_without_a_test_file_there_is_no_test_score(own, tmp_path, task):
     assert scores == {name: value for name, value in with_test["metrics"].items() if name.startswith("test")}
     moved = shutil.move(str(later.test), tmp_path / f"moved{Path(str(later.test)).suffix}")
     assert train(later.replace(test=str(moved)), tmp_path / "other", resume=True) == with_test
+    # A model that is handed on needs the file of the split alone.
+    write_model_folder(tmp_path / "model", *load_task(result["checkpoint"]))
+    Path(str(config.train)).unlink()
+    places = {"root": str(tmp_path / "elsewhere"), "parser": config.parser}
+    alone = [evaluate(tmp_path / "model", s, settings={**places, s: str(moved)}) for s in ("test", "val")]
+    assert [(one["floor"], one["metrics"]) for one in alone] == [
+        ({}, {name.replace("test", split): value for name, value in scores.items()})
+        for split in ("test", "val")
+    ]
 
 
 @pytest.mark.parametrize("task", ["labels", "spans"])
