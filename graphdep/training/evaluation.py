@@ -266,6 +266,7 @@ def evaluate(
         **({"tables": scored.tables} if scored.tables else {}),
         "signature": config.signatures(),
         "parameters": count_parameters(task),
+        "data": splits.describe(),
         "config": config.to_dict(),
         "checkpoint": str(checkpoint),
     }

@@ -175,22 +175,24 @@ T = TypeVar("T")
 
 
 def label_columns(
-    target: np.ndarray, prediction: np.ndarray, labels: Sequence[Any] | None
+    target: np.ndarray, prediction: np.ndarray, labels: Sequence[Any] | None, given: Sequence[Any] = ()
 ) -> dict[str, list[str]]:
     """Columns ``target_label`` and ``prediction_label``; none without names of labels.
 
     Args:
         target, prediction: Numbers of labels ``[N]``; numbers below 0 have no name.
         labels: Names by number.
+        given: The targets by name, with those that training does not have. (default: the names)
     """
     if not labels:
         return {}
     names = [*map(str, labels)]
     columns = {"target_label": target, "prediction_label": prediction}
-    return {
+    found = {
         column: [names[int(number)] if number >= 0 else "" for number in numbers]
         for column, numbers in columns.items()
     }
+    return found | ({"target_label": [*map(str, given)]} if given else {})
 
 
 def read_if_present(read: Callable[[], list[T]]) -> list[T]:

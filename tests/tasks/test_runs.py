@@ -136,7 +136,7 @@ def test_scores_floors_and_tables_of_labels(trained, task, model, options):
         assert (made.chain is not None) == bool({"crf", "decode"} & options.keys())
     if task == "semeval2010":
         (note,) = (note for note in result["data"]["notes"] if note.startswith("test"))
-        assert "examples without words of a span, which are wrong" in note
+        assert "examples without words of a span, counted as wrong" in note
         lost = int(note.split("; ")[-1].removeprefix("test: ").split()[0])
         assert (prediction == -2).sum() == lost > 0
 
@@ -314,6 +314,13 @@ def test_a_label_that_training_does_not_have_is_wrong(own, trained, tmp_path, ta
     scored = evaluate_own(checkpoint, settings={"test": new})
     assert [scored["metrics"][f"test_{name}"] for name in SCORES] == [0, 0, 0, 0]
     assert scored["tables"]["test"]["labels"][0]["label"] == "(unknown)"
+    names = ["A7", "A8"] if task == "labels" else ["unheard"]
+    some = "2 with 2 labels" if task == "labels" else f"{len(rows)} examples with 1 label"
+    told = f"{some} that training does not have ({str(names)[1:-1]}), counted as wrong"
+    assert told in " ".join(scored["data"]["notes"])
+    train(own(task, test=new), tmp_path / "run")
+    with open(tmp_path / "run" / "predictions.csv", newline="") as file:
+        assert sorted({row["target_label"] for row in csv.DictReader(file)}) == names
     if task == "spans":
         bare = write_span_rows(tmp_path / "bare.jsonl", [{**row, "label": None} for row in rows])
         with pytest.raises(ValueError, match=r"train.jsonl \(test\): the examples have no labels"):
