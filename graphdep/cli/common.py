@@ -189,6 +189,16 @@ def print_scores(result: dict[str, Any], where: str = "") -> None:
     console.print(f"{result['parameters']:,} parameters; checkpoint: {result['checkpoint']}", soft_wrap=True)
 
 
+def print_labels(result: dict[str, Any]) -> None:
+    """Prints the scores of each label on a split, if it has labels."""
+    rows = result.get("tables", {}).get(result["split"], {}).get("labels", [])
+    names = ("precision", "recall", "f1")
+    cells = [[row["label"], *(f"{row[name]:.4f}" for name in names), str(row["there"])] for row in rows]
+    console, header = plain_console(), ["label", *names, "support"]
+    if cells:
+        console.print(fitting_table(header, cells, title="scores of each label", width=console.width))
+
+
 _TABLES = (".csv", ".tsv", ".jsonl", ".json", ".parquet")
 _SUFFIXES = (*_TABLES, ".txt", ".text", ".md", ".conllu", ".conll", ".spacy")
 

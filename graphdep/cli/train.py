@@ -11,7 +11,7 @@ from rich.console import Console
 
 from graphdep.cli import complete
 from graphdep.cli import options as o
-from graphdep.cli.common import check_shared, print_json, print_scores, report_loading
+from graphdep.cli.common import check_shared, print_json, print_labels, print_scores, report_loading
 from graphdep.cli.options import MODELS, ROWS, import_edges
 from graphdep.io.console import fitting_table, plain_console
 from graphdep.io.files import check_folder, find_checkpoint
@@ -149,6 +149,7 @@ def evaluate(
     if json:
         print_json(result)
     else:
+        print_labels(result)
         print_scores(result)
 
 

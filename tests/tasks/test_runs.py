@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
+from sklearn.metrics import precision_recall_fscore_support
 
 import graphdep
 from graphdep.tasks import family_of, resolve_task
@@ -216,13 +217,21 @@ def test_contexts_get_the_responses_of_the_run(trained, places, task, model, opt
     [("sick-e", ["text_1", "text_2"]), ("sst", ["text"]), ("rte", ["text_1", "text_2"]), ("sick-r", None)],
 )
 def test_texts_and_names_of_labels_stand_beside_numbers(trained, config_of, task, columns):
-    folder, _ = trained(task, "word-average")
+    folder, result = trained(task, "word-average")
     splits = load_splits(config_of(task, "word-average"))
     with open(folder / "predictions.csv", newline="", encoding="utf-8") as file:
         rows, test = list(csv.DictReader(file)), splits["test"]
     labels = [] if task == "sick-r" else list(map(str, test.labels))
     texts = columns or ["text_1", "text_2"]
     named = ["target_label", "prediction_label"] if labels else []
+    table = result.get("tables", {"test": {"labels": []}})["test"]["labels"]
+    assert bool(table) == bool(labels)
+    if table:
+        answers = [[row[name] for row in rows] for name in named]
+        names = [row["label"] for row in table]
+        expected = precision_recall_fscore_support(*answers, labels=names, zero_division=0)
+        for name, column in zip(("precision", "recall", "f1", "there"), expected):
+            np.testing.assert_allclose([row[name] for row in table], column)
     assert [*rows[0]] == ["example", "target", "prediction", "digest", *named, *texts]
     for row, data in zip(rows, test, strict=True):
         if labels:

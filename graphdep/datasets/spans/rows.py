@@ -235,9 +235,7 @@ _TAG = re.compile(r"<\s*(/?)\s*e\s*([0-9]{1,3})\s*/?\s*>", re.IGNORECASE)  # als
 
 
 def read_tags(text: str) -> tuple[str, list[Range]]:
-    """A text without its tags ``<e1>...</e1>`` and ``<e2>...</e2>``, and the character spans in the tags, which
-    may overlap.
-    """
+    """A text without its tags ``<e1>...</e1>`` and ``<e2>...</e2>``, and the character spans in the tags."""
     plain, last = "", 0
     ends: dict[str, int] = {}
     for tag in _TAG.finditer(text):
