@@ -31,6 +31,7 @@ from graphdep.training.ablation import ablate
 from graphdep.training.evaluation import read_predictions
 from graphdep.training.hub import write_model_folder
 from graphdep.training.table import csv_rows, markdown, table_cells
+from graphdep.visualization.attention import parser_for
 from tests.kit.runs import SHORT, SIZES, check_again, evaluate_own
 from tests.kit.tiny_corpora import tiny_span_rows, write_span_rows
 
@@ -310,6 +311,13 @@ def test_without_a_test_file_there_is_no_test_score(own, tmp_path, task):
         ({}, {name.replace("test", split): value for name, value in scores.items()})
         for split in ("test", "val")
     ]
+
+
+@pytest.mark.parametrize("task", ["csv", "spans"])
+def test_the_parser_gives_each_text_one_tree_if_asked(own, task):
+    config = own(task, one_sentence=True)
+    assert load_splits(config).describe()["parser"] == "chain/1/one-sentence"
+    assert parser_for(config, "chain").fingerprint == "chain/1/one-sentence"
 
 
 @pytest.mark.parametrize("task", ["labels", "spans"])

@@ -247,6 +247,7 @@ class ParsedOptions(SavedOptions, total=False):
         constituents: Read constituents of the parser (``resolve_parser("bundled", constituents=True)``), for
             edges such as ``"constituents"``; ``"tagged"`` without ``tokens`` also reads the tags of words.
             (default: :obj:`False`)
+        one_sentence: Give each text one tree, wherever the parser ends sentences. (default: :obj:`False`)
         root_node: Add a ROOT node before the words of each sentence, except with ``tokens``.
             (default: :obj:`True`)
     """
@@ -259,6 +260,7 @@ class ParsedOptions(SavedOptions, total=False):
     engine: str
     relation_min_freq: int
     constituents: bool | str
+    one_sentence: bool
     root_node: bool
 
 
@@ -338,6 +340,7 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
         engine: str = "rules",
         relation_min_freq: int = GRAPH_MIN_FREQ,
         constituents: bool | str = False,
+        one_sentence: bool = False,
         relations: str | RelationVocab = "auto",
         min_freq: int = 1,
         lower: bool = True,
@@ -663,7 +666,7 @@ def _first_pieces(data: Data) -> Tensor:
 
 def _parser_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a corpus for :func:`graphdep.parsing.resolve_parser`."""
-    reads = {name: options[name] for name in ("arcs", "engine") if name in options}
+    reads = {name: options[name] for name in ("arcs", "engine", "one_sentence") if name in options}
     return {**reads, "constituents": bool(options.get("constituents"))}
 
 

@@ -92,6 +92,8 @@ class SpanDataset(WordDataset):
     shared_options: ClassVar[type] = WordOptions
     num_spans: int
     """The number of spans of an example: one or two."""
+    advice: ClassVar[str] = ""
+    """Advice for examples of several sentences."""
     said: dict[str, str]
     """Notes about the splits that were read."""
 
@@ -136,7 +138,7 @@ class SpanDataset(WordDataset):
             self.num_spans = len(found[0].spans)
         parsed = self._parsed(found)
         if split == self.split:
-            self.said[split] = "; ".join([*filter(None, [self.said.get(split)]), *parsed.notes()])
+            self.said[split] = "; ".join([*filter(None, [self.said.get(split)]), *parsed.notes(self.advice)])
         trees = [marked.tree for marked in parsed.marked]
         graphs = trees if self.arcs == "basic" else enhance(trees, self.arcs, self.engine)
         numbers = {label: number for number, label in enumerate(self.labels)}
@@ -291,6 +293,7 @@ class OwnSpans(OwnFiles, SpanDataset):
     """
 
     keeps_trees = True
+    advice = " (--one-sentence true gives each text one tree)"
 
     def __init__(
         self,
