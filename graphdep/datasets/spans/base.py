@@ -138,7 +138,12 @@ class SpanDataset(WordDataset):
             self.num_spans = len(found[0].spans)
         parsed = self._parsed(found)
         if split == self.split:
-            self.said[split] = "; ".join([*filter(None, [self.said.get(split)]), *parsed.notes(self.advice)])
+            self.said[split] = "; ".join(
+                [
+                    *filter(None, [self.said.get(split)]),
+                    *parsed.notes(self.advice if split == "train" else ""),
+                ]
+            )
         trees = [marked.tree for marked in parsed.marked]
         graphs = trees if self.arcs == "basic" else enhance(trees, self.arcs, self.engine)
         numbers = {label: number for number, label in enumerate(self.labels)}
