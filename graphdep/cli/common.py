@@ -172,6 +172,8 @@ def print_scores(result: dict[str, Any], where: str = "") -> None:
         console.print(line, style="dim", soft_wrap=True)
     for note in result.get("data", {}).get("notes", ()):
         console.print(note, soft_wrap=True)
+    if family_of(result["task"]).floor_reads and not result["floor"]:
+        console.print("scores without skill need the training file: --train FILE", soft_wrap=True)
     if "epochs" in result:
         seconds = f"{result['seconds_per_epoch']:.1f} s per epoch"
         if "seconds_per_validation" in result:
@@ -179,11 +181,22 @@ def print_scores(result: dict[str, Any], where: str = "") -> None:
         epochs = "1 epoch" if result["epochs"] == 1 else f"{result['epochs']} epochs"
         stopped = f"; {result['stopped']}" if result.get("stopped") else ""
         console.print(f"{epochs}, best: {result['best_epoch']}; {seconds}{stopped}", soft_wrap=True)
-    if said := below_floor(result["task"], result["metrics"], result["floor"]):
+    scored = result["task"], result["config"], result["metrics"]
+    if said := below_floor(*scored, result["floor"]):
         console.print(f"WARNING: {said}", soft_wrap=True)
-    if said := untrained(result["task"], result["metrics"], result.get("floor_frozen", {})):
+    if said := untrained(*scored, result.get("floor_frozen", {})):
         console.print(f"UNTRAINED: {said}", soft_wrap=True)
     console.print(f"{result['parameters']:,} parameters; checkpoint: {result['checkpoint']}", soft_wrap=True)
+
+
+def print_labels(result: dict[str, Any]) -> None:
+    """Prints the scores of each label on a split, if it has labels."""
+    rows = result.get("tables", {}).get(result["split"], {}).get("labels", [])
+    names = ("precision", "recall", "f1")
+    cells = [[row["label"], *(f"{row[name]:.4f}" for name in names), str(row["there"])] for row in rows]
+    console, header = plain_console(), ["label", *names, "support"]
+    if cells:
+        console.print(fitting_table(header, cells, title="scores of each label", width=console.width))
 
 
 _TABLES = (".csv", ".tsv", ".jsonl", ".json", ".parquet")

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from graphdep.cli import complete
 from graphdep.cli import options as o
-from graphdep.cli.common import check_shared, print_json, print_scores, report_loading
+from graphdep.cli.common import check_shared, print_json, print_labels, print_scores, report_loading
 from graphdep.cli.options import MODELS, ROWS, import_edges
 from graphdep.io.console import fitting_table, plain_console
 from graphdep.io.files import check_folder, find_checkpoint
@@ -138,7 +138,7 @@ def evaluate(
 
         graphdep evaluate --checkpoint runs/.../best.ckpt --root DIR --parser stanza:de
 
-        graphdep evaluate --checkpoint runs/.../best.ckpt --train FILE --test OTHER
+        graphdep evaluate --checkpoint model --test FILE
     """
     checkpoint = find_checkpoint(checkpoint)
     from graphdep.training.checkpoint import read_task
@@ -149,6 +149,7 @@ def evaluate(
     if json:
         print_json(result)
     else:
+        print_labels(result)
         print_scores(result)
 
 

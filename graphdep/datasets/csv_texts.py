@@ -28,6 +28,7 @@ from graphdep.datasets.base.rows import (
     learned_names,
     read_text_rows,
     row_raw,
+    some_of,
 )
 from graphdep.datasets.labels.base import OwnLabels
 from graphdep.datasets.spans.base import OwnSpans
@@ -237,7 +238,7 @@ class CSVTexts(OwnFiles, TextDataset):
             return torch.tensor([label])
         if label in number and type(label) is type(self.labels[0]):  # 1 is equal to true
             return number[label]
-        message = f"{self.label_column!r} is not a class of the training file, {_some(self.labels)}"
+        message = f"{self.label_column!r} is not a class of the training file, {some_of(self.labels)}"
         raise row_error(row.path, row.line, message, label if isinstance(label, str) else repr(label))
 
     def _check_options(self, labels: Sequence[Label] | None) -> None:
@@ -330,10 +331,6 @@ def _learn(rows: list[TextRow], column: str) -> tuple[Label, ...]:
             kinds = f"{type(label).__name__} here and {type(labels[0]).__name__} in line {rows[0].line}"
             raise row.error(f"{column!r} is {kinds}", repr(label))
     return tuple(learned_names(labels, f"{rows[0].place}: {column!r}"))
-
-
-def _some(labels: Sequence[Label]) -> str:
-    return ", ".join(map(repr, labels[:10])) + (f" and {len(labels) - 10} more" if len(labels) > 10 else "")
 
 
 SPLITS = {"train": ("train",), "val": ("validation", "val", "valid", "dev"), "test": ("test",)}

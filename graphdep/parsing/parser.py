@@ -623,6 +623,34 @@ class ParserWrapper(Parser):
             raise ValueError(f"'parser' cannot be copied to other processes: {name} ({error})") from error
 
 
+class OneSentenceParser(ParserWrapper):
+    """Gives each text one tree: if the wrapped parser finds several sentences, such as one that ends at
+    ``Mr.``, their words are parsed again as one sentence.
+    """
+
+    @property
+    def fingerprint(self) -> str:
+        """That of the wrapped parser, marked."""
+        return f"{self.parser.fingerprint}/one-sentence"
+
+    def known(self, items: Sequence[Item]) -> dict[Item, Parsed]:
+        """As of the wrapped parser, without texts of several sentences."""
+        found = self.parser.known(items)
+        return {item: parsed for item, parsed in found.items() if len(parsed.sentences) < 2}
+
+    def parse_texts(self, texts: Sequence[str]) -> list[Parsed]:
+        """Parses a chunk of texts."""
+        found = self.parser.parse_texts(texts)
+        several = {n: join_sentences(p.sentences) for n, p in enumerate(found) if len(p.sentences) > 1}
+        words = [tuple(joined.form) for joined in several.values()]
+        again = self.parser.parse_sentences(words) if words else []
+        for (number, joined), parsed in zip(several.items(), again):
+            own = {name: getattr(joined, name) for name in ("comments", "multiword", "misc")}
+            [tree] = parsed.sentences
+            found[number] = dataclasses.replace(parsed, sentences=[dataclasses.replace(tree, **own)])
+        return found
+
+
 class ChainParser(Parser):
     """Splits a text at white space and makes each word depend on the word before it.
 

@@ -18,7 +18,7 @@ from graphdep.parsing.cluster import ClusterParser
 from graphdep.parsing.enhanced import check_arcs, check_engine, find_pybart
 from graphdep.parsing.files import ConlluParser, PtbParser
 from graphdep.parsing.parallel import ParallelParser
-from graphdep.parsing.parser import ChainParser, Parser
+from graphdep.parsing.parser import ChainParser, OneSentenceParser, Parser
 from graphdep.parsing.servers import CoreNLPParser, SpacyParser
 from graphdep.parsing.stanza import StanzaParser
 
@@ -78,6 +78,7 @@ def resolve_parser(
     workers: int = 1,
     scheduler: str | None = None,
     constituents: bool = False,
+    one_sentence: bool = False,
     **options: Any,
 ) -> Parser:
     """Makes the parser with a given name, with a cache around it if wanted.
@@ -102,6 +103,7 @@ def resolve_parser(
         constituents: Whether all sentences must have :attr:`Sentence.constituents`. ``"bundled"`` and
             ``"stanza"`` then parse them, and ``"ptb:<file>"`` and a CoNLL-U file may have them; the other
             parsers have none. (default: :obj:`False`)
+        one_sentence: Give each text one tree, wherever the parser ends sentences. (default: :obj:`False`)
         **options: Arguments of the parser's class.
 
     Raises:
@@ -117,6 +119,7 @@ def resolve_parser(
         options = {"representation": "enhancedPlusPlus", **options}
     overrides = parser_overrides()
     parser = _resolve(name_or_instance, options, constituents)
+    parser = OneSentenceParser(parser) if one_sentence else parser
     if parser is not name_or_instance and overrides.progress is not None:
         parser.progress = overrides.progress
     if cache is not None and overrides.cache is not None:
@@ -133,14 +136,14 @@ def resolve_parser(
 
 
 def check_parser(
-    name: str, arcs: str = "basic", engine: str = "rules", *, constituents: bool = False
+    name: str, arcs: str = "basic", engine: str = "rules", *, constituents: bool = False, **options: Any
 ) -> None:
     """Raises errors of :func:`resolve_parser` that are found without loading a model or reading parses."""
     make, arguments = _named(name)
     if make is ConlluParser or make is PtbParser:
         os.stat(home_path(arguments[0]))
     elif make is not SpacyParser or not is_installed("spacy"):
-        resolve_parser(name, arcs=arcs, engine=engine, constituents=constituents)
+        resolve_parser(name, arcs=arcs, engine=engine, constituents=constituents, **options)
 
 
 def _resolve(name_or_instance: str | Parser, options: dict[str, Any], constituents: bool) -> Parser:

@@ -255,7 +255,11 @@ def ablate(
         "rows_are": "row" if rows else "edges" if edges else "model",
         "rows": [
             row.summary(changed)
-            | {"against": row.against(base, spec.metrics[0], bound) if key in comparable else None}
+            | {
+                "against": row.against(base, configs[key][0].spec.metrics[0], bound)
+                if key in comparable
+                else None
+            }
             | {"data": data[key].describe()}
             for key, row in table.items()
         ],

@@ -417,8 +417,7 @@ class TrainConfig(Settings):
     @property
     def spec(self) -> Task:
         """Its task."""
-        task: Task = self.task_family.tasks[self.task]
-        return task
+        return resolve_task(self.task, vars(self))
 
     @property
     def pretrained(self) -> bool:
@@ -725,6 +724,15 @@ class OwnTableConfig(OwnFilesConfig):
         panel=OWN,
         free=True,
     )
+    one_sentence: bool = setting(
+        False, "Each text is one sentence, with one tree, wherever the parser ends sentences.", panel=OWN
+    )
+
+    def dataset_options(self, split: str) -> dict[str, Any]:
+        return super().dataset_options(split) | ({"one_sentence": True} if self.one_sentence else {})
+
+    def parser_options(self) -> dict[str, Any]:
+        return {**super().parser_options(), "one_sentence": self.one_sentence}
 
 
 class SettingText(NamedTuple):

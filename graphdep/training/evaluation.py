@@ -18,7 +18,7 @@ from graphdep.io.files import atomic_path, check_line
 from graphdep.io.limits import check_choice, check_shape, check_some
 from graphdep.training.build import backbone_of
 from graphdep.training.checkpoint import RunState, check_scheme, load_task, trained_setting
-from graphdep.training.config import TrainConfig
+from graphdep.training.config import OwnFilesConfig, TrainConfig
 from graphdep.training.family import SplitScores, load_splits
 from graphdep.training.filling import wanted_filler
 from graphdep.training.learning_task import LearningTask, Outputs, join_outputs
@@ -231,7 +231,8 @@ def evaluate(
         splits: The data. (default: loaded by the settings)
 
     Places are never taken from a checkpoint: ``root``, ``raw_from``, the user's files, ``num_workers`` and
-    parsers other than ``"bundled"`` are those of :obj:`settings` or the defaults.
+    parsers other than ``"bundled"`` are those of :obj:`settings` or the defaults. Of the user's files the one
+    of the split is enough; floors also need ``train``.
 
     Raises:
         FileNotFoundError: If the checkpoint is missing.
@@ -250,7 +251,7 @@ def evaluate(
     task.adapt(config, state.config)
     if splits is None:
         _check_named(checkpoint, state.config, settings or {}, split)
-        splits = _splits_of(task, state, config, split)
+        splits = _splits_of(task, state, config, settings or {}, split)
     check_scheme(os.fspath(checkpoint), state, splits[split].arc_labels, parsed=False)
     scored = score_split(task, splits, split, config)
     return {
@@ -265,6 +266,8 @@ def evaluate(
         **({"tables": scored.tables} if scored.tables else {}),
         "signature": config.signatures(),
         "parameters": count_parameters(task),
+        "data": splits.describe(),
+        "config": config.to_dict(),
         "checkpoint": str(checkpoint),
     }
 
@@ -285,7 +288,7 @@ def _check_named(
     """Raises :class:`ValueError` if a checkpoint names places or a parser that the user has not given and
     that scoring the split needs.
     """
-    unread = {"val", "test"} - {split, *config.task_family.floor_reads}
+    unread = {*SPLITS} - {*_needed(config, given, split)}
     named = {name: value for name, value in config.named().items() if name not in {*given, *unread}}
     if named:
         again = " ".join(_option(name, value) for name, value in named.items())
@@ -300,9 +303,21 @@ def _option(name: str, value: str) -> str:
     return f"--{name.replace('_', '-')} {shlex.quote(value if value.isprintable() else repr(value))}"
 
 
-def _splits_of(task: LearningTask, state: RunState, config: TrainConfig, split: str) -> Splits:
-    """A split and the splits that its floor needs, with the vocabularies of a trained model."""
-    needed = tuple(dict.fromkeys((*config.task_family.floor_reads, split)))
+def _needed(config: TrainConfig, given: Mapping[str, Any], split: str) -> tuple[str, ...]:
+    """A split and the splits that its floor needs; without a floor if the user has not given its file."""
+    own = isinstance(config, OwnFilesConfig) and "train" not in given
+    alone = own and split != "train" and (given.get(split) or getattr(config, split)) is not None
+    return (split,) if alone else tuple(dict.fromkeys((*config.task_family.floor_reads, split)))
+
+
+def _splits_of(
+    task: LearningTask, state: RunState, config: TrainConfig, given: Mapping[str, Any], split: str
+) -> Splits:
+    """The splits that scoring a split needs, with the vocabularies of a trained model."""
+    needed = _needed(config, given, split)
+    if isinstance(config, OwnFilesConfig) and "train" not in needed:
+        # No other file of the checkpoint's is opened.
+        config = config.replace(**{name: getattr(config, split) for name in SPLITS if name not in given})
     pretrained = backbone_of(task.model) if config.pretrained else None
     labels = state.labels if task.known_labels(config) else None
     for name in ("tree_scheme", "span_end"):
@@ -342,7 +357,9 @@ def score_split(
     """
     outputs = outputs or _predict(task, splits, split, config, console)
     tables = task.tables(splits, split, outputs)
-    floor = task.floor(splits, split, outputs)
+    floor = {}
+    if splits.datasets.keys() >= {*config.task_family.floor_reads}:
+        floor = task.floor(splits, split, outputs)
     scored = SplitScores(task.score(outputs, split), floor, tables={split: tables} if tables else {})
     scored = scored | task.extra_scores(splits, split, config, folder)
     if folder is not None and split == splits.compared:

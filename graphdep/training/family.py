@@ -175,22 +175,24 @@ T = TypeVar("T")
 
 
 def label_columns(
-    target: np.ndarray, prediction: np.ndarray, labels: Sequence[Any] | None
+    target: np.ndarray, prediction: np.ndarray, labels: Sequence[Any] | None, given: Sequence[Any] = ()
 ) -> dict[str, list[str]]:
     """Columns ``target_label`` and ``prediction_label``; none without names of labels.
 
     Args:
         target, prediction: Numbers of labels ``[N]``; numbers below 0 have no name.
         labels: Names by number.
+        given: The targets by name, with those that training does not have. (default: the names)
     """
     if not labels:
         return {}
     names = [*map(str, labels)]
     columns = {"target_label": target, "prediction_label": prediction}
-    return {
+    found = {
         column: [names[int(number)] if number >= 0 else "" for number in numbers]
         for column, numbers in columns.items()
     }
+    return found | ({"target_label": [*map(str, given)]} if given else {})
 
 
 def read_if_present(read: Callable[[], list[T]]) -> list[T]:
@@ -278,6 +280,13 @@ class TaskFamily:
         """Description of the units that significance tests on a task resample if it has no groups."""
         whole = self.tasks[task].metrics[0].name == "exact"  # a metric of whole groups
         return "groups of test examples" if whole else self.drawn
+
+    def shown(self, task: str, settings: Mapping[str, Any]) -> tuple[str, ...]:
+        """:attr:`columns` of a task, the main score of the settings first."""
+        usual, main = (of.metrics[0].name for of in (self.tasks[task], self.tasks[task].settled(settings)))
+        swapped = {usual: main, main: usual}
+        parts = (name.partition("_") for name in self.columns.get(task, ()))
+        return tuple(f"{split}_{swapped.get(name, name)}" for split, _, name in parts)
 
     def split_floors(self, floor: Mapping[str, float]) -> dict[str, dict[str, float]]:
         """The result of :meth:`LearningTask.floor` split into ``"no skill"`` and each further floor by its

@@ -77,21 +77,24 @@ def count_floors(
     }
 
 
-def below_floor(task: str, scores: Mapping[str, float], floor: Mapping[str, float]) -> str:
+def below_floor(
+    task: str, settings: Mapping[str, Any], scores: Mapping[str, float], floor: Mapping[str, float]
+) -> str:
     """A sentence with the main score and its best floor if it is not better than that floor; else empty.
 
     Args:
         task: Name of the task.
+        settings: Settings of the run, which may choose the main score.
         scores: Scores by name, ``<split>_<metric>``, of the test split or, without one, of the validation
             split.
         floor: Floors of the same splits (:meth:`LearningTask.floor`).
 
     Example:
         >>> from graphdep.training.floors import below_floor
-        >>> below_floor("labels", {"test_f1": 0.25}, {"test_f1": 0.0, "test_f1_lookup": 0.5})
+        >>> below_floor("labels", {}, {"test_f1": 0.25}, {"test_f1": 0.0, "test_f1_lookup": 0.5})
         'test_f1 0.2500 is no better than look-up 0.5000'
     """
-    metric, name = _main(task, scores)
+    metric, name = _main(task, settings, scores)
     floors = family_of(task).split_floors(floor)
     known = {about: values[name] for about, values in floors.items() if name in values}
     if not known:
@@ -102,29 +105,32 @@ def below_floor(task: str, scores: Mapping[str, float], floor: Mapping[str, floa
     return f"{name} {scores[name]:.4f} is no better than {about} {known[about]:.4f}"
 
 
-def untrained(task: str, scores: Mapping[str, float], frozen: Mapping[str, float]) -> str:
+def untrained(
+    task: str, settings: Mapping[str, Any], scores: Mapping[str, float], frozen: Mapping[str, float]
+) -> str:
     """A sentence with the main score of a pretrained encoder if it is not better than that of the frozen
     encoder; else empty. Training had no effect in such a run, so that it shows nothing about its syntax.
 
     Args:
         task: Name of the task.
+        settings: See :func:`below_floor`.
         scores: See :func:`below_floor`.
         frozen: Scores of the frozen encoder on the same splits (:meth:`LearningTask.floor_frozen`), if any.
 
     Example:
         >>> from graphdep.training.floors import untrained
-        >>> untrained("sick-e", {"test_accuracy": 0.5}, {"test_accuracy": 0.625})
+        >>> untrained("sick-e", {}, {"test_accuracy": 0.5}, {"test_accuracy": 0.625})
         'test_accuracy 0.5000 is no better than 0.6250 of the frozen encoder'
     """
-    metric, name = _main(task, scores)
+    metric, name = _main(task, settings, scores)
     if name not in frozen or metric.is_better(scores[name], frozen[name]):
         return ""
     return f"{name} {scores[name]:.4f} is no better than {frozen[name]:.4f} of the frozen encoder"
 
 
-def _main(task: str, scores: Mapping[str, float]) -> tuple[Metric, str]:
+def _main(task: str, settings: Mapping[str, Any], scores: Mapping[str, float]) -> tuple[Metric, str]:
     """The first metric of a task, and the name of its score on the test or validation split, if any."""
-    metric = resolve_task(task).metrics[0]
+    metric = resolve_task(task, settings).metrics[0]
     names = (f"{split}_{metric.name}" for split in ("test", "val"))
     return metric, next((name for name in names if name in scores), "")
 

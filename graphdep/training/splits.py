@@ -222,8 +222,9 @@ class Splits:
 
     def labels(self) -> list[Label] | None:
         """The names of the classes by number; :obj:`None` if targets are not classes."""
-        names = getattr(self.datasets["train"], "labels", ())
-        if not isinstance(names, Sequence) or not names or self.targets("train").is_floating_point():
+        split, dataset = next(iter(self.datasets.items()))  # all have the same classes
+        names = getattr(dataset, "labels", ())
+        if not isinstance(names, Sequence) or not names or self.targets(split).is_floating_point():
             return None
         return list(names)
 

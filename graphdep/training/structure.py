@@ -121,7 +121,7 @@ def plan_runs(
     for count, what in ((there, "are trained on"), (tested, "are compared on")):
         if count < _LEAST:
             raise ValueError(f"rows {what} at least {_LEAST} examples ({task!r} has {count})")
-    console.print(_power(seeds, tested, resolve_task(task).metrics[0]), markup=False)
+    console.print(_power(seeds, tested, config.spec.metrics[0]), markup=False)
     console.print("trial runs of two rows", markup=False)
     costs = [_trial(task, name, settings, min(there, _TRIAL)) for name in (rows.plain, rows.trees)]
     left = 60 * minutes - (time.monotonic() - start)
@@ -304,7 +304,7 @@ def needs_structure(
         for seed, error in row["failed"].items():
             raise RuntimeError(f"{row['name']} seed {seed} failed: {error}")
     by_name = {row["name"]: row for row in summary["rows"]}
-    metric = resolve_task(task).metrics[0]
+    metric = resolve_task(task, chosen).metrics[0]
     over_random, over_chain = (
         _over(by_name[rows.trees], by_name[other], metric.name) for other in (rows.random, rows.chain)
     )

@@ -169,7 +169,7 @@ def _figures(summary: dict[str, Any]) -> dict[str, dict[str, float]]:
 
 def _columns(summary: dict[str, Any]) -> tuple[str, ...]:
     # Test scores first, since differences are on the test split.
-    known = family_of(summary["task"]).columns.get(summary["task"], ())
+    known = family_of(summary["task"]).shown(summary["task"], summary["settings"])
     if summary["compared"] != "test":
         known = tuple(dict.fromkeys(name.replace("test_", "val_") for name in known))
     there = {name for row in summary["rows"] for name in row["metrics"]}
@@ -288,9 +288,10 @@ def _below_floor(summary: dict[str, Any]) -> list[str]:
     lines = []
     for row in summary["rows"]:
         means = {name: spread["mean"] for name, spread in row["metrics"].items()}
-        if said := below_floor(summary["task"], means, row["floor"] or summary["floor"]):
+        asked = summary["task"], summary["settings"], means
+        if said := below_floor(*asked, row["floor"] or summary["floor"]):
             lines.append(f"- WARNING {row['label']}: {said}")
-        if said := untrained(summary["task"], means, row["floor_frozen"]):
+        if said := untrained(*asked, row["floor_frozen"]):
             lines.append(f"- UNTRAINED {row['label']}: {said}; its differences mean nothing")
     return lines
 
@@ -505,7 +506,8 @@ def compare_runs(
     for side in sides:
         _check_one_system(side)
     name = _task_of(runs, task)
-    metrics = _choose(resolve_task(name).metrics, metric)
+    settings = json.loads(runs[0].settings)[0] if runs[0].settings else {}
+    metrics = _choose(resolve_task(name, settings).metrics, metric)
     check_same_examples([run.path for run in runs], [run.predictions for run in runs])
     _check_labels(runs, metrics)
     if len(runs[0].target) < 2:

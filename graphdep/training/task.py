@@ -56,6 +56,10 @@ class Task(ABC):
         """Whether the dataset has an option of that name."""
         return option in option_names(self.corpus)
 
+    def settled(self, settings: Mapping[str, Any]) -> Task:
+        """The task with the metrics that the settings of a run choose; by default itself."""
+        return self
+
     @property
     @abstractmethod
     def metrics(self) -> tuple[Metric, ...]:
@@ -128,14 +132,18 @@ def _by_task() -> Mapping[str, Any]:
     return MappingProxyType({name: family for family in families() for name in family.tasks})
 
 
-def resolve_task(name: str) -> Task:
+def resolve_task(name: str, settings: Mapping[str, Any] = MappingProxyType({})) -> Task:
     """The task of a name.
+
+    Args:
+        name: The name.
+        settings: Settings of a run, which may choose the metrics. (default: none)
 
     Raises:
         ValueError: If there is no such task.
     """
     task: Task = family_of(name).tasks[name]
-    return task
+    return task.settled(settings)
 
 
 def family_of(task: str) -> Any:

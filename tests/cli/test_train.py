@@ -103,10 +103,16 @@ def test_own_texts(run, tmp_path):
     evaluation = ["evaluate", "--checkpoint", result["checkpoint"], "--set", "test=texts.csv", "--json"]
     done = run(*evaluation)
     assert done.exit_code == 2
-    again = ["--parser", "chain", "--train", "texts.csv"]  # and not --val, which is not read
+    again = ["--parser", "chain"]  # and no other file, which is not read
     used = "files, folders and parsers named in a checkpoint are used only if you name them"
     assert done.stderr.endswith(f": also needs {' '.join(again)}: {used}\n")
-    assert "test_accuracy" in json.loads(run(*evaluation, *again).stdout)["metrics"]
+    scored = json.loads(run(*evaluation, *again).stdout)
+    assert "test_accuracy" in scored["metrics"]
+    printed = run(*evaluation[:-1], *again).stdout
+    assert "scores without skill need the training file: --train FILE" in printed
+    for row in scored["tables"]["test"]["labels"]:
+        scores = [f"{row[name]:.4f}" for name in ("precision", "recall", "f1")]
+        assert [row["label"], *scores, str(row["there"])] in [line.split() for line in printed.splitlines()]
     assert "needs 'label_column' (--label-column)" in run("train", *own[:6], "--parser", "chain").stderr
 
 

@@ -62,7 +62,7 @@ def test_shared_options_are_those_that_the_bases_take():
         taken = {key: p for key, p in taken.items() if p.kind is p.KEYWORD_ONLY and key != "to_data_options"}
         keys = {*get_type_hints(options)}
         hidden = (
-            {"tokens", "max_length", "root_node", "vocab_from", "vectors"}
+            {"tokens", "max_length", "root_node", "vocab_from", "vectors", "one_sentence"}
             if options is DialogueOptions
             else set()
         )

@@ -12,6 +12,7 @@ from graphdep import Sentence
 from graphdep.io import format_conllu, parse_conllu, write_conllu, write_ptb
 from graphdep.parsing import BundledParser, CachedParser, ParallelParser, Parser, resolve_parser
 from graphdep.parsing.parser import ChainParser
+from graphdep.sentence.sentence import join_sentences
 
 TEXTS = [
     "The dog that I saw barked! Did it?",
@@ -43,6 +44,7 @@ MAKE = {
     "chain": lambda folder: ChainParser(),
     "bundled": lambda folder: BundledParser(use_gpu=False),
     "constituents": lambda folder: BundledParser(use_gpu=False, constituents=True),
+    "one sentence": lambda folder: resolve_parser("bundled", one_sentence=True, use_gpu=False),
     "conllu": of_conllu,
     "ptb": of_brackets,
     "cached": lambda folder: CachedParser(BundledParser(use_gpu=False), folder / "own.sqlite"),
@@ -84,3 +86,18 @@ def test_a_parser(tmp_path, monkeypatch, name):
 
     # A script that sets its seed first gets the same model from raw and from cached files.
     assert torch.equal(torch.get_rng_state(), random_numbers)
+
+
+def test_each_text_may_be_one_sentence(tmp_path):
+    text = "Ng. met Mr. Bo. He couldn't go."
+    parser, cache = BundledParser(use_gpu=False), tmp_path / "parses.sqlite"
+    split = CachedParser(parser, cache).parse([text, "She sings.", ""])
+    assert len(split[0]) > 1
+    for inner in (parser, CachedParser(parser, cache)):
+        whole = resolve_parser(inner, one_sentence=True, cache=cache).parse([text, "She sings.", ""])
+        assert [len(sentences) for sentences in whole] == [1, 1, 0]
+        assert whole[1] == split[1]
+        [tree], joined = whole[0], join_sentences(split[0])
+        assert (tree.form, tree.multiword, tree.text) == (joined.form, joined.multiword, joined.text)
+        assert tree.head == parser.parse_words([joined.form])[0].head
+        assert tree.head.count(0) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import random
 import shutil
@@ -12,13 +13,25 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.console import Console
+from sklearn.metrics import precision_recall_fscore_support
 
 import graphdep
 from graphdep.tasks import family_of, resolve_task
-from graphdep.training import TrainConfig, compare_runs, load_splits, load_task, needs_structure, train
+from graphdep.training import (
+    TrainConfig,
+    compare_runs,
+    evaluate,
+    load_splits,
+    load_task,
+    needs_structure,
+    train,
+)
 from graphdep.training.ablation import ablate
 from graphdep.training.evaluation import read_predictions
-from graphdep.training.table import csv_rows, markdown
+from graphdep.training.hub import write_model_folder
+from graphdep.training.table import csv_rows, markdown, table_cells
+from graphdep.visualization.attention import parser_for
 from tests.kit.runs import SHORT, SIZES, check_again, evaluate_own
 from tests.kit.tiny_corpora import tiny_span_rows, write_span_rows
 
@@ -125,7 +138,7 @@ def test_scores_floors_and_tables_of_labels(trained, task, model, options):
         assert (made.chain is not None) == bool({"crf", "decode"} & options.keys())
     if task == "semeval2010":
         (note,) = (note for note in result["data"]["notes"] if note.startswith("test"))
-        assert "examples without words of a span, which count as wrong" in note
+        assert "examples without words of a span, counted as wrong" in note
         lost = int(note.split("; ")[-1].removeprefix("test: ").split()[0])
         assert (prediction == -2).sum() == lost > 0
 
@@ -205,13 +218,21 @@ def test_contexts_get_the_responses_of_the_run(trained, places, task, model, opt
     [("sick-e", ["text_1", "text_2"]), ("sst", ["text"]), ("rte", ["text_1", "text_2"]), ("sick-r", None)],
 )
 def test_texts_and_names_of_labels_stand_beside_numbers(trained, config_of, task, columns):
-    folder, _ = trained(task, "word-average")
+    folder, result = trained(task, "word-average")
     splits = load_splits(config_of(task, "word-average"))
     with open(folder / "predictions.csv", newline="", encoding="utf-8") as file:
         rows, test = list(csv.DictReader(file)), splits["test"]
     labels = [] if task == "sick-r" else list(map(str, test.labels))
     texts = columns or ["text_1", "text_2"]
     named = ["target_label", "prediction_label"] if labels else []
+    table = result.get("tables", {"test": {"labels": []}})["test"]["labels"]
+    assert bool(table) == bool(labels)
+    if table:
+        answers = [[row[name] for row in rows] for name in named]
+        names = [row["label"] for row in table]
+        expected = precision_recall_fscore_support(*answers, labels=names, zero_division=0)
+        for name, column in zip(("precision", "recall", "f1", "there"), expected):
+            np.testing.assert_allclose([row[name] for row in table], column)
     assert [*rows[0]] == ["example", "target", "prediction", "digest", *named, *texts]
     for row, data in zip(rows, test, strict=True):
         if labels:
@@ -281,6 +302,22 @@ def test_without_a_test_file_there_is_no_test_score(own, tmp_path, task):
     assert scores == {name: value for name, value in with_test["metrics"].items() if name.startswith("test")}
     moved = shutil.move(str(later.test), tmp_path / f"moved{Path(str(later.test)).suffix}")
     assert train(later.replace(test=str(moved)), tmp_path / "other", resume=True) == with_test
+    # A model that is handed on needs the file of the split alone.
+    write_model_folder(tmp_path / "model", *load_task(result["checkpoint"]))
+    Path(str(config.train)).unlink()
+    places = {"root": str(tmp_path / "elsewhere"), "parser": config.parser}
+    alone = [evaluate(tmp_path / "model", s, settings={**places, s: str(moved)}) for s in ("test", "val")]
+    assert [(one["floor"], one["metrics"]) for one in alone] == [
+        ({}, {name.replace("test", split): value for name, value in scores.items()})
+        for split in ("test", "val")
+    ]
+
+
+@pytest.mark.parametrize("task", ["csv", "spans"])
+def test_the_parser_gives_each_text_one_tree_if_asked(own, task):
+    config = own(task, one_sentence=True)
+    assert load_splits(config).describe()["parser"] == "chain/1/one-sentence"
+    assert parser_for(config, "chain").fingerprint == "chain/1/one-sentence"
 
 
 @pytest.mark.parametrize("task", ["labels", "spans"])
@@ -294,6 +331,13 @@ def test_a_label_that_training_does_not_have_is_wrong(own, trained, tmp_path, ta
     scored = evaluate_own(checkpoint, settings={"test": new})
     assert [scored["metrics"][f"test_{name}"] for name in SCORES] == [0, 0, 0, 0]
     assert scored["tables"]["test"]["labels"][0]["label"] == "(unknown)"
+    names = ["A7", "A8"] if task == "labels" else ["unheard"]
+    some = "2 with 2 labels" if task == "labels" else f"{len(rows)} examples with 1 label"
+    told = f"{some} that training does not have ({str(names)[1:-1]}), counted as wrong"
+    assert told in " ".join(scored["data"]["notes"])
+    train(own(task, test=new), tmp_path / "run")
+    with open(tmp_path / "run" / "predictions.csv", newline="") as file:
+        assert sorted({row["target_label"] for row in csv.DictReader(file)}) == names
     if task == "spans":
         bare = write_span_rows(tmp_path / "bare.jsonl", [{**row, "label": None} for row in rows])
         with pytest.raises(ValueError, match=r"train.jsonl \(test\): the examples have no labels"):
@@ -369,6 +413,23 @@ def test_tables_with_tags(own, tmp_path):
     assert [row["label"] for row in result["tables"]["test"]["labels"]] == ["eats"]
     with pytest.raises(ValueError, match=r"'outside' must be one of the labels of training, eats, sees"):
         train(config.replace(outside="none"), tmp_path / "other")
+
+
+@pytest.mark.parametrize(("outside", "main", "last"), [(None, "accuracy", "f1"), ("none", "f1", "accuracy")])
+def test_a_negative_label_makes_f1_the_main_metric(own, tmp_path, outside, main, last):
+    rows = write_span_rows(tmp_path / "rows.jsonl", tiny_span_rows())
+    settings = own("spans", train=rows, val=rows, test=rows, outside=outside, max_epochs=2).to_dict()
+    settings = {name: value for name, value in settings.items() if name not in ("task", "model", "seed")}
+    shown = Console(file=io.StringIO(), width=200)
+    table = ablate("spans", ["transformer", "dt"], [0], tmp_path, settings=settings, console=shown)
+    assert f"val_{main} " in shown.file.getvalue()
+    header, _ = table_cells(table)
+    assert [name for name in header if name[:4] in ("test", "val_")] == [
+        *(f"test_{main}", "test_macro_f1", f"test_{last}", f"val_{main}")
+    ]
+    assert table["rows"][1]["against"]["metric"] == main
+    runs = [str(path.parent) for path in sorted(tmp_path.glob("*/predictions.csv"))]
+    assert next(iter(compare_runs(*runs, samples=100)["metrics"])) == main
 
 
 def test_evaluation_on_a_file_with_other_columns_and_classes(own, tmp_path):

@@ -308,7 +308,7 @@ def test_a_score_must_pass_the_best_floor_of_its_split(task, scores, floors):
     score = scores[split]
     passes = all(score < floor if less else score > floor for floor in known)
     own = {f"{name}_{metric.name}": value for name, value in scores.items()}
-    said = below_floor(task, own, given_floors)
+    said = below_floor(task, {}, own, given_floors)
     assert bool(said) == (not passes)
     if said:
         best = (min if less else max)(known)
@@ -317,7 +317,7 @@ def test_a_score_must_pass_the_best_floor_of_its_split(task, scores, floors):
     frozen = {name: value for name, value in given_floors.items() if "lookup" not in name}
     alone = frozen.get(f"{split}_{metric.name}")
     worse = alone is not None and not (score < alone if less else score > alone)
-    assert bool(untrained(task, own, frozen)) == worse
+    assert bool(untrained(task, {}, own, frozen)) == worse
 
 
 @pytest.mark.parametrize("quiet", [True, False])
@@ -376,7 +376,7 @@ def test_the_bag_of_words_is_a_floor_computed_once_for_all_runs(corpus, tiny, tm
     assert "bag of words: logistic regression on TF-IDF" in markdown(summary)
     own = dict(summary["floor"], test_accuracy_bag_of_words=1.0)
     said = "test_accuracy 0.7500 is no better than bag of words 1.0000"
-    assert below_floor("sick-e", {"test_accuracy": 0.75}, own) == said
+    assert below_floor("sick-e", {}, {"test_accuracy": 0.75}, own) == said
 
 
 @pytest.mark.parametrize("stored", [True, False])
@@ -394,18 +394,18 @@ def test_the_words_that_are_counted_are_those_of_the_examples(corpus, monkeypatc
 
 def test_the_look_up_is_a_floor():
     floor = {"test_f1": 0.0, "test_f1_lookup": 0.5}
-    assert below_floor("labels", {"test_f1": 0.75}, floor) == ""
+    assert below_floor("labels", {}, {"test_f1": 0.75}, floor) == ""
     said = "test_f1 0.2500 is no better than look-up 0.5000"
-    assert below_floor("labels", {"test_f1": 0.25}, floor) == said
+    assert below_floor("labels", {}, {"test_f1": 0.25}, floor) == said
 
 
 def test_the_encoder_before_its_training_is_a_floor_of_its_own():
     frozen = {"test_mse": 1.0, "val_mse": 0.5}
     said = "test_mse 1.0000 is no better than 1.0000 of the frozen encoder"
-    assert untrained("sick-r", {"test_mse": 1.0, "val_mse": 0.1}, frozen) == said
-    assert untrained("sick-r", {"test_mse": 0.75}, frozen) == ""
-    assert untrained("sick-r", {"test_mse": 9.0}, {}) == ""  # no floor of the frozen encoder
-    assert untrained("sick-r", {}, frozen) == ""
+    assert untrained("sick-r", {}, {"test_mse": 1.0, "val_mse": 0.1}, frozen) == said
+    assert untrained("sick-r", {}, {"test_mse": 0.75}, frozen) == ""
+    assert untrained("sick-r", {}, {"test_mse": 9.0}, {}) == ""  # no floor of the frozen encoder
+    assert untrained("sick-r", {}, {}, frozen) == ""
 
 
 def commonest(labels: list[int]) -> int:

@@ -33,6 +33,7 @@ def summary(rows: Sequence[dict] = (), **others: object) -> dict:
         "title": "Own texts",
         "command": "",
         "rows_are": "model",
+        "settings": {},
         "rows": [{"floor": {}, "floor_frozen": {}, **row} for row in rows],
         "floor": FLOOR,
         "floor_frozen": {},
@@ -101,7 +102,7 @@ def test_further_floors_are_rows_of_a_table_and_columns_of_a_score(monkeypatch, 
     ]
     assert {len(row) for row in rows} == {len(header)}
     result = {"task": "csv", "model": "dt", "seed": 0, "floor": FLOOR, "reference": {}, "signature": {}}
-    result |= {"data": {"notes": ["val is 4 of the 40 sentences [drawn]"]}}
+    result |= {"config": {}, "data": {"notes": ["val is 4 of the 40 sentences [drawn]"]}}
     print_scores({**result, "metrics": {"test_accuracy": 0.7}, "parameters": 1, "checkpoint": "best.ckpt"})
     said = capsys.readouterr().out
     assert [said.index(text) for text in ("score", "no skill", "by counting")] == sorted(

@@ -16,6 +16,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self, TypedDict, cast
 
@@ -26,7 +27,7 @@ from torch_geometric.data import Data, InMemoryDataset
 from graphdep.data.encoded import trees_data
 from graphdep.data.node_table import NodeType
 from graphdep.datasets.base.raw import RawFiles
-from graphdep.datasets.base.rows import KnownOptions, Label
+from graphdep.datasets.base.rows import KnownOptions, Label, some_of
 from graphdep.io.files import atomic_path, file_digest, home_path, place_error
 from graphdep.io.limits import check_choice, check_least, plural
 from graphdep.parsing.enhanced import LEVELS, check_arcs, check_engine, enhance, enhance_fingerprint
@@ -246,6 +247,7 @@ class ParsedOptions(SavedOptions, total=False):
         constituents: Read constituents of the parser (``resolve_parser("bundled", constituents=True)``), for
             edges such as ``"constituents"``; ``"tagged"`` without ``tokens`` also reads the tags of words.
             (default: :obj:`False`)
+        one_sentence: Give each text one tree, wherever the parser ends sentences. (default: :obj:`False`)
         root_node: Add a ROOT node before the words of each sentence, except with ``tokens``.
             (default: :obj:`True`)
     """
@@ -258,6 +260,7 @@ class ParsedOptions(SavedOptions, total=False):
     engine: str
     relation_min_freq: int
     constituents: bool | str
+    one_sentence: bool
     root_node: bool
 
 
@@ -337,6 +340,7 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
         engine: str = "rules",
         relation_min_freq: int = GRAPH_MIN_FREQ,
         constituents: bool | str = False,
+        one_sentence: bool = False,
         relations: str | RelationVocab = "auto",
         min_freq: int = 1,
         lower: bool = True,
@@ -662,7 +666,7 @@ def _first_pieces(data: Data) -> Tensor:
 
 def _parser_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a corpus for :func:`graphdep.parsing.resolve_parser`."""
-    reads = {name: options[name] for name in ("arcs", "engine") if name in options}
+    reads = {name: options[name] for name in ("arcs", "engine", "one_sentence") if name in options}
     return {**reads, "constituents": bool(options.get("constituents"))}
 
 
@@ -758,6 +762,8 @@ class WordDataset(ParsedDataset):
 
     labels: tuple[Label, ...]
     """The classes by their numbers."""
+    unknown: list[Any]
+    """The labels of the split that are no classes."""
     own_trees: ClassVar[bool] = True
     """Whether the corpus has gold trees."""
     keeps_trees: ClassVar[bool] = False
@@ -821,7 +827,7 @@ class WordDataset(ParsedDataset):
         parser = "gold" if self._parser is None else self._parser.fingerprint
         enhanced = {} if self.arcs == "basic" else {"enhance": enhance_fingerprint(self.engine)}
         labels = None if self.learns_labels else self.labels
-        return {"parser": parser, **enhanced, "labels": labels, "sentence": True}
+        return {"parser": parser, **enhanced, "labels": labels, "sentence": True, "unknown": True}
 
     def trees(self, examples: Sequence[GivenWords]) -> list[Sentence]:
         """The tree of each example; examples with the same words share it."""
@@ -851,10 +857,17 @@ class WordDataset(ParsedDataset):
         return Vocab.build(sorted(forms), min_freq=self.min_freq, lower=self.lower)
 
     def notes(self, examples: list[Example]) -> dict[str, Any]:
-        return {"labels": list(self.labels)}
+        given = (one.given[1] for one in examples)  # a label, or one for each word
+        labels = chain.from_iterable(own if isinstance(own, list) else [own] for own in given)
+        return {"labels": list(self.labels), "unknown": sorted({*labels} - {*self.labels, None}, key=str)}
 
     def restore(self, notes: dict[str, Any]) -> None:
-        self.labels = tuple(notes["labels"])
+        self.labels, self.unknown = tuple(notes["labels"]), notes["unknown"]
+
+    def unknown_note(self) -> str:
+        """The labels that training does not have, by name."""
+        labels = plural(len(self.unknown), "label")
+        return f"with {labels} that training does not have ({some_of(self.unknown)}), counted as wrong"
 
     def update_digest(self, sha: hashlib._Hash) -> None:
         super().update_digest(sha)

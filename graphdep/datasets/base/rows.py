@@ -438,6 +438,11 @@ def learned_names(labels: Iterable[L], place: str) -> list[L]:
     return names
 
 
+def some_of(labels: Sequence[Any]) -> str:
+    """Up to ten labels, and the number of further ones."""
+    return ", ".join(map(repr, labels[:10])) + (f" and {len(labels) - 10} more" if len(labels) > 10 else "")
+
+
 class KnownOptions:
     """Mixin of datasets that refuses unknown options before anything is read or written.
 

@@ -159,12 +159,9 @@ class LabelDataset(WordDataset):
     def read(self, folder: Path, split: str) -> list[LabelledWords]:
         """The examples of a split in ``folder``, checked."""
 
-    def words(self) -> list[list[str]]:
-        """The words of each example, including those that :obj:`max_length` has removed."""
-        return [
-            list(example.words)
-            for example in self._limit(self.read(Path(self.raw_dir), self.split), self.limit)
-        ]
+    def rows(self) -> list[LabelledWords]:
+        """The examples as read, with words that :obj:`max_length` has removed."""
+        return self._limit(self.read(Path(self.raw_dir), self.split), self.limit)
 
     def examples(self, split: str, limit: int | None) -> list[Example]:
         found = self.read(Path(self.raw_dir), split)
@@ -247,9 +244,7 @@ class LabelDataset(WordDataset):
         y = torch.cat([y, self.cut_y]) if "cut_y" in self._data else y
         scored, unknown = int((y != UNSCORED).sum()), int(((y < 0) & (y != UNSCORED)).sum())
         note = f"{scored} of {y.numel()} words are scored{self.scored_by}"
-        note += (
-            f", {unknown} with a label that training does not have, which count as wrong" if unknown else ""
-        )
+        note += f", {unknown} {self.unknown_note()}" if unknown else ""
         own = {"scored_words": scored, "unknown_labels": unknown, "note": note}
         return super().describe() | own | ({"marked": self._num_marked()} if "mark" in self._data else {})
 

@@ -29,7 +29,7 @@ from graphdep.datasets.spans.formats import SPAN_ENDS, draw_negatives, read_rows
 from graphdep.datasets.spans.rows import MAX_ARCS, SpanExample, span_key, span_rows
 from graphdep.datasets.spans.texts import MarkedTree, ParsedSpans, parse_examples
 from graphdep.io.files import place_error
-from graphdep.io.limits import check_choice, check_least
+from graphdep.io.limits import check_choice, check_least, plural
 from graphdep.parsing.enhanced import enhance
 from graphdep.parsing.parser import Parser
 from graphdep.sentence.intake import Intake, is_own
@@ -92,6 +92,8 @@ class SpanDataset(WordDataset):
     shared_options: ClassVar[type] = WordOptions
     num_spans: int
     """The number of spans of an example: one or two."""
+    advice: ClassVar[str] = ""
+    """Advice for examples of several sentences."""
     said: dict[str, str]
     """Notes about the splits that were read."""
 
@@ -119,9 +121,13 @@ class SpanDataset(WordDataset):
     def read(self, folder: Path, split: str) -> list[SpanExample]:
         """The examples of a split in ``folder``, checked."""
 
+    def rows(self) -> list[SpanExample]:
+        """The examples as read."""
+        return self.read(Path(self.raw_dir), self.split)[: self.limit]
+
     def texts(self) -> list[tuple[str, ...]]:
         """The text of each example, with tags around the spans: ``<e1>Rain</e1> falls``."""
-        return [(example.tagged,) for example in self.read(Path(self.raw_dir), self.split)[: self.limit]]
+        return [(example.tagged,) for example in self.rows()]
 
     def examples(self, split: str, limit: int | None) -> list[Example]:
         found = self.read(Path(self.raw_dir), split)
@@ -132,7 +138,12 @@ class SpanDataset(WordDataset):
             self.num_spans = len(found[0].spans)
         parsed = self._parsed(found)
         if split == self.split:
-            self.said[split] = "; ".join([*filter(None, [self.said.get(split)]), *parsed.notes()])
+            self.said[split] = "; ".join(
+                [
+                    *filter(None, [self.said.get(split)]),
+                    *parsed.notes(self.advice if split == "train" else ""),
+                ]
+            )
         trees = [marked.tree for marked in parsed.marked]
         graphs = trees if self.arcs == "basic" else enhance(trees, self.arcs, self.engine)
         numbers = {label: number for number, label in enumerate(self.labels)}
@@ -192,8 +203,8 @@ class SpanDataset(WordDataset):
         lost = int((own.lost > 0).sum())
         said = [
             *([self.said[self.split]] if self.said[self.split] else []),
-            *([f"{unknown} labels that training does not have, which count as wrong"] if unknown else []),
-            *([f"{lost} examples without words of a span, which count as wrong"] if lost else []),
+            *([f"{plural(unknown, 'example')} {self.unknown_note()}"] if unknown else []),
+            *([f"{plural(lost, 'example')} without words of a span, counted as wrong"] if lost else []),
         ]
         numbers = {"num_spans": self.num_spans, "unknown_labels": unknown, "lost_spans": lost}
         return super().describe() | numbers | ({"note": "; ".join(said)} if said else {})
@@ -287,6 +298,7 @@ class OwnSpans(OwnFiles, SpanDataset):
     """
 
     keeps_trees = True
+    advice = " (--one-sentence true gives each text one tree)"
 
     def __init__(
         self,

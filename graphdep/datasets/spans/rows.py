@@ -231,7 +231,7 @@ EXAMPLE_ROWS = (
     '{"text": "<e1>Rain</e1> makes <e2>mud</e2>.", "label": "cause"}'
 )
 """Examples of rows, for messages."""
-_TAG = re.compile(r"<(/?)e([0-9]{1,3})>")
+_TAG = re.compile(r"<\s*(/?)\s*e\s*([0-9]{1,3})\s*/?\s*>", re.IGNORECASE)  # also misspelled ones
 
 
 def read_tags(text: str) -> tuple[str, list[Range]]:
@@ -241,6 +241,8 @@ def read_tags(text: str) -> tuple[str, list[Range]]:
     for tag in _TAG.finditer(text):
         plain += text[last : tag.start()]
         last = tag.end()
+        if tag[0] != (name := f"<{tag[1]}e{tag[2]}>"):
+            raise ValueError(f"the tag {tag[0]!r} must be {name}")
         wrong = "is there twice" if tag[0] in ends else "closes what is not open"
         right = tag[0] not in ends and (not tag[1] or f"<e{tag[2]}>" in ends)
         if not right:
@@ -253,6 +255,8 @@ def read_tags(text: str) -> tuple[str, list[Range]]:
     for start, end in zip(opened, closed):
         if end not in ends:
             raise ValueError(f"the tag {start} is not closed by {end}")
+        if not plain[ends[start] : ends[end]].strip():
+            raise ValueError(f"no word between {start} and {end}")
     if not right:
         raise ValueError(
             f"a text has <e1>...</e1>, or besides <e2>...</e2> (got {', '.join(ends) or 'none'})"

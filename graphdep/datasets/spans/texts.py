@@ -51,13 +51,13 @@ class ParsedSpans:
     failures: int
     unlike: int
 
-    def notes(self) -> list[str]:
-        """Notes about sentences and words."""
+    def notes(self, advice: str = "") -> list[str]:
+        """Notes about sentences, with advice for examples of several, and words."""
         several = sum(tree.head.count(0) > 1 for tree, *_ in self.marked)
         cut = sum(one.cut for one in self.marked)
         many = f"of {plural(len(self.marked), 'example')}"
         return [
-            *([f"{several} {many} have several sentences"] if several else []),
+            *([f"{several} {many} have several sentences{advice}"] if several else []),
             *([f"{plural(cut, 'word')} of the parser cut at the border of a span"] if cut else []),
             *([f"{self.unlike} {many} cut at white space: the parser's words differ"] if self.unlike else []),
         ]

@@ -497,13 +497,16 @@ class LabelTask(WordTask):
 
     def readable(self, splits: Splits, split: str, outputs: Outputs) -> dict[str, list[str]]:
         example, group, place = (column.numpy() for column in outputs[3:6])
-        columns = label_columns(outputs[2].numpy(), outputs[0].numpy(), splits.labels())
-        words = read_if_present(cast(LabelDataset, splits.in_memory(split)).words)
+        rows = read_if_present(cast(LabelDataset, splits.in_memory(split)).rows)
+        columns: dict[str, list[str]] = {}
         if self.metrics[0].name == "exact":  # one row per group
-            example, columns = example[np.unique(group, return_index=True)[1]], {}
-        elif words:
-            columns["word"] = [words[n][k] for n, k in zip(example.tolist(), place.tolist())]
-        return columns | ({"text": [" ".join(words[n]) for n in example.tolist()]} if words else {})
+            example = example[np.unique(group, return_index=True)[1]]
+        else:
+            own = [(rows[n], k) for n, k in zip(example.tolist(), place.tolist())] if rows else []
+            given = [row.labels[k] for row, k in own]
+            columns = label_columns(outputs[2].numpy(), outputs[0].numpy(), splits.labels(), given)
+            columns |= {"word": [row.words[k] for row, k in own]} if own else {}
+        return columns | ({"text": [" ".join(rows[n].words) for n in example.tolist()]} if rows else {})
 
     def tables(self, splits: Splits, split: str, outputs: Outputs) -> dict[str, Any]:
         scoring, words = self.scoring, scored_words(outputs)

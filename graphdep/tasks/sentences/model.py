@@ -23,7 +23,7 @@ from graphdep.data.node_table import NodeType
 from graphdep.data.stored_batches import StoredBatches
 from graphdep.datasets.base.rows import spread_rows
 from graphdep.io.progress import with_progress
-from graphdep.metrics.scores import ACCURACY, MSE
+from graphdep.metrics.scores import ACCURACY, MSE, label_table
 from graphdep.nn import models as M
 from graphdep.nn.models.embedding import Pieces, text_of, texts_of
 from graphdep.nn.models.transformer import FrozenEncoder, GraphTransformer
@@ -363,6 +363,14 @@ class SentenceTask(EncoderTask):
     def floor(self, splits: Splits, split: str, outputs: Outputs) -> dict[str, float]:
         no_skill = self.goal.floor(splits.targets("train"), outputs[1], split)
         return no_skill | bag_scores(self.goal, splits, split)
+
+    def tables(self, splits: Splits, split: str, outputs: Outputs) -> dict[str, Any]:
+        names = splits.labels() if self.goal.classifies else None
+        if not names:
+            return {}
+        target, prediction = self.compared(outputs)
+        rows = label_table(prediction + 1, target + 1)  # without a negative label, which is 0
+        return {"labels": [{**row, "label": str(names[int(row["label"]) - 1])} for row in rows]}
 
     def readable(self, splits: Splits, split: str, outputs: Outputs) -> dict[str, list[str]]:
         columns = label_columns(*self.compared(outputs), splits.labels())

@@ -209,10 +209,12 @@ class SpanTask(WordTask):
         return span_floors(self, splits["train"], splits[split], split)
 
     def readable(self, splits: Splits, split: str, outputs: Outputs) -> dict[str, list[str]]:
-        columns = label_columns(outputs[2].numpy(), outputs[0].numpy(), splits.labels())
         dataset = splits.in_memory(split)
-        texts = read_if_present(dataset.texts)  # of the whole split
-        return columns | ({"text": [texts[n][0] for n in dataset.example_id.tolist()]} if texts else {})
+        rows = read_if_present(cast(SpanDataset, dataset).rows)  # of the whole split
+        own = [rows[number] for number in dataset.example_id.tolist()] if rows else []
+        given = [row.label for row in own]
+        columns = label_columns(outputs[2].numpy(), outputs[0].numpy(), splits.labels(), given)
+        return columns | ({"text": [row.tagged for row in own]} if own else {})
 
     def tables(self, splits: Splits, split: str, outputs: Outputs) -> dict[str, Any]:
         dataset = cast(SpanDataset, splits[split])

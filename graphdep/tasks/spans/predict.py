@@ -211,7 +211,8 @@ class SpanClassifier(ClassifierMixin, TaskEstimator):
             Copies and pickles keep a transform, files of :meth:`save` do not: give it to :meth:`load`.
             (default: :obj:`None`)
         parser: Name for :func:`graphdep.parsing.resolve_parser`. (default: ``"bundled"``)
-        outside: The negative label, which F1 leaves out. (default: :obj:`None`)
+        outside: The negative label, which F1 leaves out; with it, F1 selects the best epoch. (default:
+            :obj:`None`)
         validation_fraction: Share of the sentences for validation, by which the best epoch is chosen.
             (default: :obj:`0.1`)
         random_state: Seed of weights, order of sentences, dropout and validation share; with a

@@ -112,6 +112,10 @@ class OwnMarkedSpans(Spans):
 
     kind: ClassVar[str] = "own-spans"
 
+    def settled(self, settings: Mapping[str, Any]) -> Task:
+        outside = settings.get("outside")
+        return self if outside is None else replace(self, outside=outside, main=_BY_F1)
+
     @property
     def looked_up(self) -> str:
         return f"{super().looked_up}, or with one span {OF_WORDS}"
@@ -256,7 +260,10 @@ class OwnSpanConfig(SpanConfig, OwnTableConfig, kind="own-spans"):
 
     task: str = "spans"
     outside: str | None = setting(
-        None, "Negative label, which F1 leaves out; empty for none.", defines=True, verbatim=True
+        None,
+        "Negative label, which F1 leaves out; with it, F1 selects the best epoch. Empty for none.",
+        defines=True,
+        verbatim=True,
     )
     span_end: str = setting(
         "auto",
@@ -272,10 +279,6 @@ class OwnSpanConfig(SpanConfig, OwnTableConfig, kind="own-spans"):
         "Trees: those of the files, and the parser's for sentences without (parser); those of the files, "
         "which all sentences must have (gold); or a control.",
     )
-
-    @property
-    def outside_label(self) -> str | None:
-        return self.outside
 
     def check_sources(self) -> None:
         super().check_sources()

@@ -120,7 +120,7 @@ def test_labels_that_do_not_occur_in_training(load, tmp_path):
     test = load("test", test=write(tmp_path / "test.jsonl", [ROW | {"labels": ["A9", "A0", None]}]))
     assert test.y.tolist() == [-1, 1, -100]
     assert test.describe()["unknown_labels"] == 1
-    assert "1 with a label that training does not have, which count as wrong" in test.describe()["note"]
+    assert "1 with 1 label that training does not have ('A9'), counted as wrong" in test.describe()["note"]
 
 
 def test_drawn_validation_sentences(load, tmp_path):

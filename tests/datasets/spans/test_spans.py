@@ -82,7 +82,8 @@ def test_unknown_labels_and_none(root):
     assert val.y.tolist() == [-1]
     about = val.describe()
     assert about["unknown_labels"] == 1
-    assert about["note"] == "read val; 1 labels that training does not have, which count as wrong"
+    told = "read val; 1 example with 1 label that training does not have ('barks'), counted as wrong"
+    assert about["note"] == told
     test = Corpus(root, "test", "gold")
     assert "y" not in test[0]
     assert test.describe()["unknown_labels"] == 0
@@ -113,7 +114,7 @@ def test_pieces_and_lost_spans(root, new_tokens, caplog, max_length, lost):
         assert [mark for mark in data[0].mark.tolist() if mark] == [1] * 4 + [2] * 4
     assert data.describe()["lost_spans"] == int((data.lost > 0).sum())
     assert ("removes all words of a span of" in caplog.text) == bool(lost)
-    assert ("which count as wrong" in data.describe()["note"]) == bool(lost)
+    assert ("without words of a span" in data.describe()["note"]) == bool(lost)
 
 
 def test_bad_examples(root):
@@ -423,7 +424,9 @@ def test_bad_tags_and_files(tmp_path, parser, train):
     ):
         own(tmp_path, parser, train=path, val=train)
     path.write_text("text,label\n<e1> </e1>Rain,a\n", encoding="utf-8")
-    with pytest.raises(ValueError, match=r"train.csv:2: span 1 has no word \(got ' '\)"):
+    with pytest.raises(
+        ValueError, match=r"train.csv:2: no word between <e1> and </e1> \(got '<e1> </e1>Rain'\)"
+    ):
         own(tmp_path, parser, train=path, val=train)
     with pytest.raises(FileNotFoundError, match="no file .*none.jsonl, which is 'test'"):
         own(tmp_path, parser, "test", train=train, test=tmp_path / "none.jsonl")
@@ -437,6 +440,7 @@ def test_tags_in_a_text():
     assert read_tags("A <e1>dog</e1> bites <e2>a man</e2>.") == ("A dog bites a man.", [(2, 5), (12, 17)])
     assert read_tags("<e2>x</e2><e1>y</e1>") == ("xy", [(1, 2), (0, 1)])
     assert read_tags("<e1>a <e2>b</e2></e1>") == ("a b", [(0, 3), (2, 3)])
+    assert read_tags("<e1>a <e2>b</e1> c</e2>") == ("a b c", [(0, 3), (2, 5)])
     assert read_tags("<e1>a</e1> < b </i> <e>") == ("a < b </i> <e>", [(0, 1)])
 
 
@@ -449,6 +453,9 @@ def test_bad_tags():
         ("<e1>a</e1> <e2>b</e1>", "the tag </e1> is there twice"),
         ("<e1>a</e2>", "the tag </e2> closes what is not open"),
         ("a</e1> <e1>", "the tag </e1> closes what is not open"),
+        ("<e1></e1>a", "no word between <e1> and </e1>"),
+        *((f"<e1>a</e1> {tag}b", f"the tag '{tag}' must be <e2>") for tag in ("<E2>", "<e2/>", "< e2 >")),
+        ("<e1>a</e1> <e2>b</ e2>", "the tag '</ e2>' must be </e2>"),
     ]:
         with pytest.raises(ValueError, match=f"^.*{message}"):
             read_tags(text)
