@@ -136,7 +136,7 @@ def test_errors_without_pytorch(tmp_path):
         "no column 'body'; the columns": [
             *("predict", "--checkpoint", "a.txt", "--input", "a.csv", "--text-columns", "body")
         ],
-        "no setting 'nosuch'; choose one of": ["train", "--set", "nosuch=1"],
+        "others (got 'nosuch')": ["train", "--set", "nosuch=1"],
         "'heads' takes a whole number": ["train", "--set", "heads=four"],
         "'model' must be one of": ["ablate", "--task", "ubuntu", "--models", "bert,nosuch"],
         "'edges' must be one of": ["train", "--task", "up", "--edges", "nosuch"],

@@ -175,7 +175,7 @@ def test_a_setting_that_is_declared_again_keeps_what_it_does_not_say_otherwise()
         ({"size": 2, "plain": 1}, "'plain' takes true or false (got 1)"),
         (
             {"size": 2, "sice": 1},
-            "no setting 'sice' (did you mean 'size'?)",
+            "'setting' must be one of size, lr, kind, share, plain (got 'sice')",
         ),
         ({"size": 2, "epochs": 1}, "no setting 'epochs' (did you mean 'max_epochs'?)"),
     ],
