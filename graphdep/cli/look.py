@@ -131,7 +131,7 @@ def parse(
         graphdep parse words.conllu --words --parser stanza:de --output trees.conllu
     """
     from graphdep.io.trees import write_conllu, write_ptb
-    from graphdep.parsing.enhanced import enhance
+    from graphdep.parsing.enhanced import LEVELS, check_engine
     from graphdep.parsing.resolver import resolve_parser
     from graphdep.sentence.conllu import format_conllu
 
@@ -141,7 +141,8 @@ def parse(
             raise ValueError(f"'output' is for brackets: add --constituents (got {str(output)!r})")
     texts = stream_texts(text)
     if enhanced is not None:
-        enhance([], enhanced, engine)  # raises an error for an unknown level or engine before parsing
+        check_choice("enhanced", enhanced, LEVELS)
+        check_engine(engine)
 
     def make() -> Parser:
         return resolve_parser(

@@ -148,8 +148,8 @@ def parser_to_use(
     """
     if given is None and trained_with != "bundled":
         raise ValueError(
-            f"{os.fspath(checkpoint)}: trained with the parser {trained_with!r}, but only 'bundled' is used "
-            "without asking: if you trust that name, give it as 'parser' (--parser)"
+            f"{os.fspath(checkpoint)}: trained with the parser {trained_with!r}, which is used only if you "
+            f"name it: --parser {trained_with} (in Python parser={trained_with!r})"
         )
     return trained_with if given is None else given
 

@@ -19,6 +19,7 @@ from graphdep.io.files import (
     MODEL_CONFIG,
     MODEL_WEIGHTS,
     atomic_path,
+    check_folder,
     check_replaced,
     find_checkpoint,
     home_path,
@@ -291,6 +292,7 @@ def write_model_folder(
     from safetensors.torch import save
 
     target = Path(folder)
+    check_folder("folder", target)
     _check_replaceable(target, overwrite)
     config = without_folders(state.config)
     own = {**state.state_dict(), "config": config.to_dict()}

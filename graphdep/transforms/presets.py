@@ -532,7 +532,7 @@ def _find(name: str) -> Factory:
     if name not in _own:
         entries = entry_points(group=GROUP, name=name)
         if not entries:
-            raise ValueError(_unknown("preset", name, edge_names()))
+            raise ValueError(_unknown("edges", name, edge_names()))
         _own[name] = _load([*entries])
     from torch_geometric.transforms import BaseTransform
 

@@ -132,7 +132,7 @@ WRONG = [
         for model in ("transformer", "tree-lstm", "lstm")
     ),
     ("sst", "dt", {"head_lr": 0.1}, "'head_lr' is for a pretrained encoder"),
-    ("sst", "dt", {"encoder": "gru"}, "'encoder' must be one of transformer.*begin with 'bert'"),
+    ("sst", "dt", {"encoder": "gru"}, "no encoder 'gru' .*begin with 'bert'"),
     ("sst", "tree-lstm", {"dependent_places": 3}, r"'dependent_places' is for encoder='dt-rnn' \(got 3\)"),
     ("sst", "tree-lstm", {"binarized": "head"}, r"'binarized' is for encoders tree-lstm-ct, .*\(got 'head'"),
     ("sst", "dt", {"leaf": "code"}, r"'leaf' is for encoders tree-lstm-ct, rntn \(got 'code'\)"),

@@ -103,12 +103,12 @@ def test_a_factory_of_no_transform(factory, error, message):
 def test_an_unknown_name_lists_all():
     register_edges("ahead", Ahead)
     with pytest.raises(
-        ValueError, match="'preset' must be one of transformer, .*ahead.*got 'cats'.*register_edges"
+        ValueError, match="'edges' must be one of transformer, .*ahead.*got 'cats'.*register_edges"
     ):
         resolve("cats")
-    with pytest.raises(ValueError, match=r"no preset 'AHED' \(did you mean 'ahead'\?\)$"):
+    with pytest.raises(ValueError, match=r"no edges 'AHED' \(did you mean 'ahead'\?\)$"):
         resolve("AHED")
-    with pytest.raises(ValueError, match="no preset 'ahed'"):
+    with pytest.raises(ValueError, match="no edges 'ahed'"):
         preset_options("ahed")
 
 
@@ -121,7 +121,7 @@ def test_an_entry_point_is_loaded_when_it_is_asked_for(install_edges):
     taken = r"is taken by entry point 'loops' .*'pkg_loops': choose another name for tests.kit.edges:Ahead$"
     with pytest.raises(ValueError, match=taken):
         register_edges("loops", Ahead)
-    with pytest.raises(ValueError, match="no preset 'loop' .did you mean 'loops'"):
+    with pytest.raises(ValueError, match="no edges 'loop' .did you mean 'loops'"):
         resolve("loop")
     assert not is_known("loops")
     assert "pkg_loops" not in sys.modules
