@@ -525,7 +525,7 @@ def plot_edge_matrix(
 _CODES = {"M": Path.MOVETO, "L": Path.LINETO, "Q": Path.CURVE3, "C": Path.CURVE4, "Z": Path.CLOSEPOLY}
 _ALIGNED = {"start": "left", "middle": "center", "end": "right"}
 _ALIGNED_RTL = {"start": "right", "middle": "center", "end": "left"}
-_PIXELS = 100.0  # an inch
+_PIXELS = 100.0  # an inch, unless a size is given
 
 
 def scene_figure(scene: Scene, figsize: tuple[float, float] | None = None) -> Picture:
@@ -541,8 +541,8 @@ def scene_figure(scene: Scene, figsize: tuple[float, float] | None = None) -> Pi
         >>> scene_figure(row_scene(Row(("It", "rains"), arcs=((1, 0, "expl"),))))._repr_png_()[1:4]
         b'PNG'
     """
-    scale = 1 / _PIXELS if figsize is None else scene.scale(figsize)
-    figure = Picture(figsize=(scene.width * scale, scene.height * scale))
+    pixels = _PIXELS if figsize is None else 1 / scene.scale(figsize)
+    figure = Picture(figsize=(scene.width / pixels, scene.height / pixels))
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set_xlim(0, scene.width)
     axes.set_ylim(scene.height, 0)
@@ -551,11 +551,11 @@ def scene_figure(scene: Scene, figsize: tuple[float, float] | None = None) -> Pi
         colour = INK if STYLES[shape.style] == "currentColor" else STYLES[shape.style]
         if shape.text:
             align = (_ALIGNED_RTL if scene.rtl else _ALIGNED)[shape.anchor]
-            points = shape.size * 72 * scale * 0.94  # Matplotlib's own font is wide
+            points = shape.size * 72 / pixels * 0.94  # Matplotlib's own font is wide
             text = _plain(shape.text)
             axes.text(*shape.at, text, ha=align, va="baseline", fontsize=points, color=colour, zorder=layer)
         else:
-            axes.add_patch(_patch(shape, colour, layer, _PIXELS * scale))
+            axes.add_patch(_patch(shape, colour, layer, _PIXELS / pixels))
     return figure
 
 
