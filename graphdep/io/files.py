@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import difflib
 import hashlib
 import json
 import logging
@@ -403,14 +404,12 @@ def find_checkpoint(path: str | os.PathLike[str]) -> Path:
 
 def _near(path: Path) -> str:
     """The name that is like the first part of a path that does not exist, or else the runs beside it."""
-    from graphdep.io.limits import did_you_mean
-
     missing = next(one for one in (*reversed(path.parents), path) if not os.path.exists(one))
     try:
-        near = did_you_mean(missing.name, sorted(os.listdir(missing.parent)))
+        near = difflib.get_close_matches(missing.name, sorted(os.listdir(missing.parent)), n=1)
     except OSError:  # the parent is a file, or cannot be read
         return ""
-    return near or _runs(missing.parent)
+    return f" (did you mean {near[0]!r}?)" if near else _runs(missing.parent)
 
 
 def _runs(folder: Path) -> str:
