@@ -131,7 +131,7 @@ def parse(
         graphdep parse words.conllu --words --parser stanza:de --output trees.conllu
     """
     from graphdep.io.trees import write_conllu, write_ptb
-    from graphdep.parsing.enhanced import enhance
+    from graphdep.parsing.enhanced import LEVELS, check_engine
     from graphdep.parsing.resolver import resolve_parser
     from graphdep.sentence.conllu import format_conllu
 
@@ -141,7 +141,8 @@ def parse(
             raise ValueError(f"'output' is for brackets: add --constituents (got {str(output)!r})")
     texts = stream_texts(text)
     if enhanced is not None:
-        enhance([], enhanced, engine)  # raises an error for an unknown level or engine before parsing
+        check_choice("enhanced", enhanced, LEVELS)
+        check_engine(engine)
 
     def make() -> Parser:
         return resolve_parser(
@@ -266,6 +267,13 @@ def draw(
             help="Also parse phrases, and draw them as brackets; the default if --edges reads phrases.",
         ),
     ] = False,
+    figsize: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WxH",
+            help="Size in inches that a picture just fits into, e.g. 3.3x2.9. [default: as the tree needs]",
+        ),
+    ] = None,
     parser: o.TextParser = "bundled",
     bad_trees: o.BadTrees = "error",
     tree_scheme: o.TreeScheme = "auto",
@@ -279,6 +287,8 @@ def draw(
     Examples:
         graphdep draw "The dog chased the cat."
 
+        graphdep draw "The dog chased the cat." --output tree.pdf --figsize 3.3x2
+
         graphdep draw "The dog chased the cat." --edges dra,sia,dt --output page.html
 
         graphdep draw "The dog chased the cat." --edges dra --against random --output page.html
@@ -290,6 +300,9 @@ def draw(
     check_suffix(output, ".html", ".svg", ".png", ".pdf")
     of = o.command_line(ctx, without=_OF_OUTPUT)
     check_output(output, Path(text), None, overwrite, of)
+    size = None if figsize is None else _inches(figsize)
+    if size is not None and output.suffix.lower() == ".html":
+        raise ValueError(f"--figsize is for pictures, not for .html (got {figsize})")
     names = [import_edges(name.strip()) for name in (edges or "").split(",") if name.strip()]
     other = against if against in (None, "random") else import_edges(against)
     if against is not None and not names:
@@ -319,7 +332,7 @@ def draw(
         files = [output.with_stem(f"{output.stem}-{number}") for number in range(1, len(parts) + 1)]
         check_replaced(output.parent, [file.name for file in files], overwrite=overwrite, of=of)
     for name, part in zip(files, parts):
-        drawn(part, names, against=other, root=True).save(name, overwrite=overwrite, of=of)
+        drawn(part, names, against=other, root=True).save(name, figsize=size, overwrite=overwrite, of=of)
         words = sum(len(sentence) for sentence in part)
         plain_console(stderr=True).print(f"{plural(words, 'word')} -> {name}", soft_wrap=True)
 

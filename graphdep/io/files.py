@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import difflib
 import hashlib
 import json
 import logging
@@ -393,14 +394,27 @@ def find_checkpoint(path: str | os.PathLike[str]) -> Path:
     if found.is_file():
         return found
     if not found.is_dir():
-        raise FileNotFoundError(f"no checkpoint at {os.fspath(path)}")
+        raise FileNotFoundError(f"no checkpoint at {os.fspath(path)}{_near(found)}")
     if (found / BEST).is_file():
         return found / BEST
     if (found / MODEL_WEIGHTS).is_file() or (found / MODEL_CONFIG).is_file():
         return found
-    runs = sorted(str(best.parent) for best in found.glob(f"*/{BEST}"))
-    which = f": name one of the runs {', '.join(runs[:5])}{' ...' * (len(runs) > 5)}" if runs else ""
-    raise FileNotFoundError(f"{os.fspath(path)} is a folder without a {BEST}{which}")
+    raise FileNotFoundError(f"{os.fspath(path)} is a folder without a {BEST}{_runs(found)}")
+
+
+def _near(path: Path) -> str:
+    """The name that is like the first part of a path that does not exist, or else the runs beside it."""
+    missing = next(one for one in (*reversed(path.parents), path) if not os.path.exists(one))
+    try:
+        near = difflib.get_close_matches(missing.name, sorted(os.listdir(missing.parent)), n=1)
+    except OSError:  # the parent is a file, or cannot be read
+        return ""
+    return f" (did you mean {near[0]!r}?)" if near else _runs(missing.parent)
+
+
+def _runs(folder: Path) -> str:
+    runs = sorted(str(best.parent) for best in folder.glob(f"*/{BEST}"))
+    return f": name one of the runs {', '.join(runs[:5])}{' ...' * (len(runs) > 5)}" if runs else ""
 
 
 def check_archive(path: str | os.PathLike[str]) -> None:

@@ -353,7 +353,7 @@ def add_constituents(parsed: Sequence[Parsed], parser: SpanParser, max_words: in
             if number in found:
                 mine.append(dataclasses.replace(sentence, constituents=found[number]))
             else:
-                reason = f"{len(sentence)} words, more than max_words={max_words}"
+                reason = f"sentence of {len(sentence)} words, the limit of the parser is {max_words}"
                 mine.append(flat_sentence(sentence, reason))
                 failure = failure or reason
         start += len(text.sentences)

@@ -208,31 +208,35 @@ class TextSample:
 
 
 # Frequent function words of languages in Latin script, without English words and abbreviations (die, hat,
-# was, est, un) and without parts of names (de, la, van, der, da), which are no evidence.
+# was) and without parts of names (de, la, van, der, da), which are no evidence.
 _FOREIGN = frozenset(
     """
-    das dem eine einen einem einer ich ist sind nicht und auf für wir ihr auch nur wenn weil dass oder aber
-    sich werden wurde haben habe hatte kann noch nach bei über wie diese dieser dieses zum zur wird
-    het een niet zijn ik je wij jullie voor naar ook maar deze dit heeft hebben wordt werden bij uit zich nog
-    och att jag inte som för ett på också eller jeg ikke og har det blev från sig efter
+    das dem ein eine einen einem einer ich ist sind nicht und auf für wir ihr auch nur wenn weil dass oder
+    aber sich werden wurde haben habe hatte kann noch nach bei über wie diese dieser dieses zum zur wird es
+    sie ihn wo vom beim sehr hier schon mir mich dich uns seine ihre gibt bist seit durch jetzt kein keine
+    gegen ohne immer
+    het een niet zijn ik je wij jullie voor naar ook maar deze dit heeft hebben wordt bij uit zich nog dat te
+    ze aan geen moet veel zoals
+    och att jag inte som för ett på också eller jeg ikke og har det blev från sig efter av kan ska hon til
+    fra hvor hvad hvem ikkje
     ekki ég sem við það eru þetta
-    une dans pas qui que avec sont nous vous ils elles je cette mais où être avoir leur leurs aux
-    c'est j'ai n'est qu'il d'un d'une s'est
-    una por para como más pero está están muy esto esta este todo también porque cuando
+    un une des les est dans pas qui que avec sont nous vous ils elle elles cette mais où être avoir leur
+    leurs aux sur c'est j'ai n'est qu'il d'un d'une s'est
+    una los sus del por para como más pero está están muy esto esta este todo también porque cuando
     és amb perquè els dels però
-    é não mais muito você ele ela isso são também foi uma
-    è che gli sono questo questa anche più perché della delle nel alla
+    é não mais muito você ele ela isso são também foi uma pela pelo seu sua
+    è il di che gli sono questo questa anche più perché della delle nel nella dei alla suo hanno stato
     este sunt și pentru în această
-    jest nie się że jak czy są przez dla tego który która
-    je jsem není že jsou jako tak která jsme sú som aj ktorý
+    jest nie się że jak czy są przez dla tego który która oraz jego
+    je jsem není že jsou jako tak která jsme sú som aj ktorý byl bude kde kdy kdo kto
     nije što kao samo koji koja jer tudi ampak
-    egy és hogy nem volt csak
+    az egy és hogy meg nem volt csak
     ja ei että oli hän minä mutta kuin myös olen ovat
     kui mis olen
     bir bu için ile çok değil ama daha gibi olarak
     yra kad kaip iš kas
-    untuk dengan tidak itu adalah saya akan pada juga bisa dari
-    mga ng ako
+    untuk dengan tidak itu adalah saya akan pada juga bisa dari siapa oleh telah
+    mga ako
     của và là không một các những được trong người tôi này
     kwa katika hii lakini
     dhe të në një është nuk
@@ -248,31 +252,37 @@ _ENGLISH = frozenset(
     """.split()
 )
 _LETTERS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
-_LEAST_WORDS = 0.03  # share of foreign function words among the words of a foreign text
+_LEAST_WORDS = 0.03  # share of these words among the words of a foreign text
+_LEAST_ACCENTED = 4  # different words with accents in a text without foreign function words
 _LEAST_TEXTS = 0.1  # share of foreign texts that is worth a warning
 
 
 def looks_foreign(text: str) -> bool:
     """Whether a text does not look English.
 
-    It looks foreign if more than a fifth of its letters, and at least two, are not Latin; or if it has at
-    least two different function words of other languages that make up at least 3% of its words and are more
-    than twice as frequent as those of English. A short text, or a list of names or numbers, does not.
+    It looks foreign if more than a fifth of its letters, and at least two, are not Latin; or if it has a
+    function word of another language and a second one or a word with an accent, or four words with accents,
+    and these are at least 3% of its words and more than twice as frequent as function words of English.
+    Words with a capital may be names: of these only the first word of the text counts, and not alone.
 
     Example:
         >>> from graphdep.parsing.parser import looks_foreign
-        >>> looks_foreign("Das ist nicht gut."), looks_foreign("Das Boot"), looks_foreign("很好")
+        >>> looks_foreign("Das ist gut."), looks_foreign("Ng left São Paulo."), looks_foreign("很好")
         (True, False, True)
     """
     letters = [character for character in text if character.isalpha()]
     other = sum(not _is_latin(character) for character in letters)
     if other >= 2 and other > len(letters) / 5:
         return True
-    words = [word.lower().replace("’", "'") for word in _LETTERS.findall(text)]
-    foreign = [word for word in words if word in _FOREIGN]
-    if len(set(foreign)) < 2 or len(foreign) < _LEAST_WORDS * len(words):
+    words = _LETTERS.findall(text.replace("’", "'"))
+    small = {word for word in words if word[0].islower()}
+    function = small & _FOREIGN
+    accented = {word for word in small - function if not word.isascii()}
+    first = {word.lower() for word in words[:1]} & _FOREIGN
+    if not (function and len(function | accented | first) > 1) and len(accented) < _LEAST_ACCENTED:
         return False
-    return len(foreign) > 2 * sum(word in _ENGLISH for word in words)
+    foreign = sum(word in function or word in accented for word in words) + len(first - function)
+    return foreign >= max(_LEAST_WORDS * len(words), 1 + 2 * sum(word.lower() in _ENGLISH for word in words))
 
 
 def foreign_texts(texts: Iterable[Item]) -> list[str]:

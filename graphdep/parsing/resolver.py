@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from graphdep.io.extras import is_installed
 from graphdep.io.files import home_path
+from graphdep.io.limits import no_choice
 from graphdep.parsing.bundled import BundledParser
 from graphdep.parsing.cached import CachedParser
 from graphdep.parsing.cluster import ClusterParser
@@ -54,8 +55,8 @@ def override_parsers(cache: str | Path | None = None, progress: bool | None = No
 
 
 _CHOICES = (
-    "'bundled', 'bundled:<folder>', 'stanza', 'stanza:<language>', 'spacy:<model>', 'corenlp', "
-    "'conllu:<file>', 'ptb:<file>', 'chain'"
+    *("bundled", "bundled:<folder>", "stanza", "stanza:<language>", "spacy:<model>", "corenlp"),
+    *("conllu:<file>", "ptb:<file>", "chain"),
 )
 # Whether an argument follows the name: none, perhaps, always.
 _PARSERS: dict[str, tuple[Callable[..., Parser], str]] = {
@@ -173,11 +174,11 @@ def _named(text: str) -> tuple[Callable[..., Parser], list[str]]:
     """The class of a named parser, and its arguments."""
     name, colon, argument = text.partition(":")
     if name not in _PARSERS:
-        raise ValueError(f"unknown parser {text!r}; the choices are {_CHOICES}")
+        raise ValueError(no_choice("parser", text, _CHOICES))
     make, takes = _PARSERS[name]
     allowed = {"none": (False,), "always": (True,)}.get(takes, (False, True))
     if bool(argument) != bool(colon) or bool(argument) not in allowed:
-        raise ValueError(f"parser {text!r} has a wrong form; the choices are {_CHOICES}")
+        raise ValueError(no_choice("parser", text, _CHOICES))
     return make, [argument] if argument else []
 
 

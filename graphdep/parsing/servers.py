@@ -103,7 +103,7 @@ class SpacyParser(Parser):
         columns = word_columns(tokens, text=text)
         chain = dataclasses.replace(Sentence.chain(columns["form"]), **columns)
         if self.max_words is not None and len(tokens) > self.max_words:
-            reason = f"{len(tokens)} words, more than max_words={self.max_words}"
+            reason = f"sentence of {len(tokens)} words, the limit of the parser is {self.max_words}"
             return chain_sentence(chain.form, reason, chain), reason
         try:
             sentence = Sentence(**columns, **tree_columns(tokens))

@@ -332,7 +332,7 @@ class StanzaEngine:
             return self.pipeline.process(documents, processors)
 
     def _too_long(self, draft: Sentence) -> tuple[Sentence, str | None]:
-        reason = f"{len(draft)} words, more than max_words={self.max_words}"
+        reason = f"sentence of {len(draft)} words, the limit of the parser is {self.max_words}"
         chain = chain_sentence(draft.form, reason, draft)
         return flat_sentence(chain, reason) if self.constituents else chain, reason
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar
 
+from graphdep.io.limits import no_choice
 from graphdep.parsing.enhanced import ARCS, ENGINES, LEVELS
 from graphdep.training.config import ModelPreset, TrainConfig, resolve_model
 from graphdep.training.settings import DATA, setting
@@ -319,8 +320,8 @@ class EncoderConfig(PretrainedConfig):
         own = resolve_model(self.model, self.models).overrides.get("encoder")
         if self.pretrained and own in (None, *self.encoders):
             raise ValueError(
-                f"'encoder' must be one of {', '.join(self.encoders)}, or for models whose names begin with "
-                f"'bert' a pretrained encoder (got {self.encoder!r})"
+                f"{no_choice('encoder', self.encoder, self.encoders)}; a pretrained encoder is for models "
+                "whose names begin with 'bert'"
             )
         if not self.pretrained and own not in (None, *self.encoders):
             raise ValueError(

@@ -8,6 +8,7 @@ import hashlib
 import os
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
@@ -33,6 +34,7 @@ from graphdep.io.limits import (
     check_limit,
     check_string,
     plain,
+    plural,
 )
 from graphdep.parsing.parser import Input, Parser, WordLimit, parse_joined
 from graphdep.parsing.resolver import override_parsers, resolve_parser
@@ -54,6 +56,7 @@ from graphdep.training.run import run_folder, train_model
 from graphdep.training.task import family_of
 from graphdep.training.trainer import METRICS, read_metrics
 from graphdep.transforms.presets import edges_of_name, name_of
+from graphdep.vocab.vocab import SPECIALS
 
 T = TypeVar("T")
 # Most pairs of nodes in a batch: without syntax every word attends to every other.
@@ -145,8 +148,8 @@ def parser_to_use(
     """
     if given is None and trained_with != "bundled":
         raise ValueError(
-            f"{os.fspath(checkpoint)}: trained with the parser {trained_with!r}, but only 'bundled' is used "
-            "without asking: if you trust that name, give it as 'parser' (--parser)"
+            f"{os.fspath(checkpoint)}: trained with the parser {trained_with!r}, which is used only if you "
+            f"name it: --parser {trained_with} (in Python parser={trained_with!r})"
         )
     return trained_with if given is None else given
 
@@ -173,7 +176,8 @@ class Predictor:
     """A trained model in evaluation mode, with its device and parser.
 
     :attr:`parsed` counts the inputs of the last call without a tree, :attr:`parser_failures` those of them
-    whose tree is a chain because the parser failed.
+    whose tree is a chain because the parser failed. :attr:`words` counts the words of all examples since the
+    last :meth:`intake`, :attr:`unknown` those that a vocabulary of words lacks.
 
     Args:
         task, state: The results of :func:`graphdep.training.load_task`.
@@ -218,7 +222,7 @@ class Predictor:
         self.task = task.to(self.device).eval()
         self._given, self._cache = parser, cache
         self.parsed = self.parser_failures = 0
-        self.taken = Intake()
+        self.words, self.unknown, self.taken = 0, Counter[str](), Intake()
 
     @cached_property
     def parser(self) -> Parser:
@@ -260,11 +264,24 @@ class Predictor:
         has = advice != OF_ROWS or hasattr(self.config, "bad_trees")
         parser = self.parser if policy == "parse" else None
         self.taken = Intake(scheme, policy, parser, advice if has else "")
+        self.words, self.unknown = 0, Counter()
         return self.taken
+
+    def unknown_words(self) -> tuple[dict[str, float], list[str]]:
+        """The share of :attr:`unknown` words, as in ``result.json``, and a note with the most frequent."""
+        count, said = self.unknown.total(), plural(self.words, "word")
+        first = ", ".join(repr(word[:40]) for word, _ in self.unknown.most_common(5))
+        note = f"{count} of {said} not in the vocabulary of the model, read as [UNK]: {first}"
+        note += ", ..." if len(self.unknown) > 5 else ""
+        return {"unknown_words": count / self.words} if self.words else {}, [note] if count else []
 
     def data(self, trees: list[Sentence]) -> Data:
         """The model's input of one example."""
-        data: Data = self.task.encoded(trees, self.config, self.state.vocab, self.state.relations)
+        vocab = self.state.vocab
+        if len(vocab) > len(SPECIALS):  # not the tokenizer's
+            self.words += sum(map(len, trees))
+            self.unknown.update(word for tree in trees for word in tree.form if word not in vocab)
+        data: Data = self.task.encoded(trees, self.config, vocab, self.state.relations)
         return data
 
     def graphs(self, trees: list[Sentence]) -> list[Sentence]:

@@ -14,7 +14,16 @@ from typing import Any, Self
 import yaml
 from huggingface_hub import ModelHubMixin
 
-from graphdep.io.files import BEST, MODEL_CONFIG, MODEL_WEIGHTS, atomic_path, check_replaced
+from graphdep.io.files import (
+    BEST,
+    MODEL_CONFIG,
+    MODEL_WEIGHTS,
+    atomic_path,
+    check_folder,
+    check_replaced,
+    find_checkpoint,
+    home_path,
+)
 from graphdep.training.checkpoint import CARD, MODEL_FORMAT, PARTS, RunState, exported_files, read_task
 from graphdep.training.config import RUN_FILE, TrainConfig, resolve_model, run_text
 from graphdep.training.family import TaskFamily
@@ -283,6 +292,7 @@ def write_model_folder(
     from safetensors.torch import save
 
     target = Path(folder)
+    check_folder("folder", target)
     _check_replaceable(target, overwrite)
     config = without_folders(state.config)
     own = {**state.state_dict(), "config": config.to_dict()}
@@ -452,17 +462,24 @@ def fetch_model(name: str | os.PathLike[str], **where: Any) -> str:
     """The path of a local file or folder, or of a downloaded copy of a model on the hub.
 
     Raises:
-        FileNotFoundError: If there is no such file and the name is not of the form ``OWNER/NAME``.
+        FileNotFoundError: If there is no such file, nor such a model on the hub. A name with one ``/`` is a
+            model on the hub unless its first part is a local folder.
     """
     from huggingface_hub import snapshot_download
 
     text = os.fspath(name)
-    if os.path.exists(text):
-        return text
-    if text.count("/") != 1 or text.startswith((".", "/", "~")) or Path(text).suffix == ".ckpt":
-        raise FileNotFoundError(f"no checkpoint or folder {text}, and it is not OWNER/NAME on the hub")
+    if os.path.exists(home_path(text)):
+        return str(home_path(text))
+    owner, slash, own = text.partition("/")
+    on_hub = slash and "/" not in own and not text.startswith((".", "/", "~")) and not own.endswith(".ckpt")
+    if not on_hub or os.path.isdir(owner):
+        return str(find_checkpoint(text))  # says that there is none, and near names
     files = [MODEL_CONFIG, MODEL_WEIGHTS, CARD, RUN_FILE, *PARTS.values()]
-    return snapshot_download(text, allow_patterns=files, **where)
+    try:
+        return snapshot_download(text, allow_patterns=files, **where)
+    except (OSError, ValueError) as error:
+        why = " ".join(str(error).split())[:200]
+        raise FileNotFoundError(f"no folder {text}, and no model of this name from the hub: {why}") from error
 
 
 def load(name: str | os.PathLike[str], **options: Any) -> HubModel:

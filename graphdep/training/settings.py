@@ -16,7 +16,7 @@ from pydantic import (
 )
 
 from graphdep.io.files import brief
-from graphdep.io.limits import LIMITS, check_above, check_limit, did_you_mean, no_choice
+from graphdep.io.limits import LIMITS, check_above, check_limit, no_choice
 from graphdep.training.task import config_of
 
 SETTING_ALIASES: dict[str, str] = {
@@ -200,8 +200,7 @@ class Settings(BaseModel):
     def _unknown(cls, name: str) -> str:
         if name in SETTING_ALIASES:
             return f"no setting {name!r} (did you mean {SETTING_ALIASES[name]!r}?)"
-        known = [*cls.model_fields]
-        return f"no setting {name!r}{did_you_mean(name, known) or '; choose one of ' + ', '.join(known)}"
+        return no_choice("setting", name, cls.model_fields)
 
     @classmethod
     def check_keys(cls, keys: Iterable[str]) -> None:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from importlib.metadata import EntryPoint, entry_points
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from graphdep import transforms as T
+from graphdep.io.files import brief
 from graphdep.io.limits import check_choice, did_you_mean, no_choice
 
 if TYPE_CHECKING:
@@ -345,7 +349,7 @@ OBJECT = re.compile(rf"{_MODULE}:{_MODULE}")
 """A name that is an import path: ``package.module:Name``."""
 _NAME = re.compile(r"[A-Za-z0-9_][\w.-]*")
 _RESERVED = ("none", "null")  # a setting reads them as no edges
-_own: dict[str, Factory] = {}
+_own: dict[str, Factory | BaseTransform] = {}
 
 
 class UnknownEdgesError(ValueError):
@@ -354,7 +358,7 @@ class UnknownEdgesError(ValueError):
 
 def register_edges(name: str, factory: Factory | BaseTransform, *, replace: bool = False) -> None:
     """Registers custom edges under a name for :func:`resolve`, the setting :obj:`edges` and ``--edges``, as
-    for the presets.
+    for the presets. The same object may be registered again, also beside an entry point that names it.
 
     A checkpoint holds the name but no code: register the same edges under the same name before loading it.
     Other packages offer edges by an entry point of the group ``graphdep.edges``.
@@ -367,7 +371,7 @@ def register_edges(name: str, factory: Factory | BaseTransform, *, replace: bool
         replace: Replace edges registered under this name. (default: :obj:`False`)
 
     Raises:
-        ValueError: If the name is invalid or taken, or the factory needs arguments.
+        ValueError: If the name is invalid or taken by other edges, or the factory needs arguments.
         TypeError: If :obj:`factory` makes no transform.
 
     Example:
@@ -382,12 +386,33 @@ def register_edges(name: str, factory: Factory | BaseTransform, *, replace: bool
             "'name' must be letters, digits, '_', '-' and '.', or package.module:Name, and none of "
             f"{', '.join(_RESERVED)} (got {name!r})"
         )
-    if name in edge_names() and not (replace and name in _own):
-        whose = "registered edges" if is_own(name) else "the papers' presets"
-        whose = whose if not is_own(name) or name in _own else f"an entry point of {GROUP!r}"
+    if name in edge_names() and not (replace and name in _own) and not _is_same(name, factory):
+        entries = " and ".join(map(_described, entry_points(group=GROUP, name=name)))
+        whose = "the papers' presets" if not is_own(name) else _place(_own[name]) if name in _own else entries
         other = " or pass replace=True" if name in _own else ""
-        raise ValueError(f"'name' {name!r} is taken by {whose}; choose another one{other}")
-    _own[name] = _factory(factory)
+        raise ValueError(
+            f"'name' {name!r} is taken by {whose}: choose another name for {_place(factory)}{other}"
+        )
+    _own[name] = _checked(factory)
+
+
+def _is_same(name: str, factory: Factory | BaseTransform) -> bool:
+    """Whether a name stands for this object already."""
+    if name in _own:
+        return _own[name] is factory
+    for entry in entry_points(group=GROUP, name=name) if is_own(name) else ():
+        if _place(factory) == f"{entry.module}:{entry.attr}":
+            return True
+        with suppress(KeyError, AttributeError):  # nothing is imported
+            if attrgetter(entry.attr)(sys.modules[entry.module]) is factory:
+                return True
+    return False
+
+
+def _place(factory: Factory | BaseTransform) -> str:
+    """``module:name`` of a class or function, else how it prints."""
+    name = getattr(factory, "__qualname__", None)
+    return brief(factory) if name is None else f"{factory.__module__}:{name}"
 
 
 def edge_names() -> tuple[str, ...]:
@@ -431,7 +456,7 @@ def name_of(edges: str | BaseTransform) -> str:
     if not isinstance(edges, BaseTransform):
         raise TypeError(f"'edges' must be a name or a transform (got {type(edges).__name__})")
     name = identity(edges)
-    _own[name] = lambda: edges
+    _own[name] = edges
     return name
 
 
@@ -507,19 +532,22 @@ def _find(name: str) -> Factory:
     if name not in _own:
         entries = entry_points(group=GROUP, name=name)
         if not entries:
-            raise ValueError(_unknown("preset", name, edge_names()))
+            raise ValueError(_unknown("edges", name, edge_names()))
         _own[name] = _load([*entries])
-    return _own[name]
+    from torch_geometric.transforms import BaseTransform
+
+    own = _own[name]
+    return (lambda: own) if isinstance(own, BaseTransform) else own
 
 
-def _load(entries: list[EntryPoint]) -> Factory:
+def _load(entries: list[EntryPoint]) -> Factory | BaseTransform:
     entry = entries[0]
     if len(entries) > 1:
         raise ValueError(
             f"{' and '.join(map(_described, entries))} have the same name: uninstall one of them"
         )
     try:
-        return _factory(entry.load())
+        return _checked(entry.load())
     except Exception as error:  # the module of another package may raise anything
         raise ValueError(f"{_described(entry)} cannot be used: {type(error).__name__}: {error}") from error
 
@@ -529,16 +557,15 @@ def _described(entry: EntryPoint) -> str:
     return f"entry point {entry.name!r} ({GROUP!r}, {entry.value}){package}"
 
 
-def _factory(factory: Any) -> Factory:
-    """The factory, after making one transform as a check."""
+def _checked(factory: Any) -> Factory | BaseTransform:
+    """The transform, or the factory after making one transform as a check."""
     from torch_geometric.transforms import BaseTransform
 
     from graphdep.transforms.fingerprint import printed
 
     if isinstance(factory, BaseTransform):
-        edges = factory
-        printed(edges)
-        return lambda: edges
+        printed(factory)
+        return factory
     if not callable(factory):
         raise TypeError(f"'factory' must make a transform, or be one (got {factory!r})")
     try:

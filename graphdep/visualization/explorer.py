@@ -376,35 +376,45 @@ class Explorer:
         """Tree and edges of a single side, or the difference of two sides, as one drawing."""
         return self._scene().svg()
 
-    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False, of: str = "") -> Path:
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        figsize: tuple[float, float] | None = None,
+        overwrite: bool = False,
+        of: str = "",
+    ) -> Path:
         """Writes the page (``.html``), or tree and edges as a picture (``.svg``, ``.png``, ``.pdf``),
         atomically, and returns the path. An unchanged file of the same is replaced.
 
         Args:
             path: The file.
+            figsize: Width and height in inches that a picture just fits into. (default: as the tree needs)
             overwrite: Replace any other or changed file, too. (default: :obj:`False`)
             of: What makes two files the same. (default: title, the line below it, and names of sides and
                 edges)
 
         Raises:
-            ValueError: If the suffix is unknown, or another file would be replaced.
+            ValueError: If the suffix is unknown, a page gets :obj:`figsize`, or a file would be replaced.
         """
         path = Path(path)
         kind = path.suffix.lower()
         if kind not in ENDINGS:
             raise ValueError(f"'path' must end in {', '.join(ENDINGS)} (got {os.fspath(path)!r})")
+        if kind == ".html" and figsize is not None:
+            raise ValueError(f"'figsize' is for pictures, not for .html (got {figsize})")
         if kind not in (".html", ".svg"):
             check_extra(f"a picture of this kind ({kind[1:]})", "train", "matplotlib")
         path.parent.mkdir(parents=True, exist_ok=True)
         of = of or str((self.title, self.about, [(side.name, *side.edges) for side in self.sides]))
         with drawing(path, of=of, overwrite=overwrite) as temporary:
             if kind in (".html", ".svg"):
-                text = self.html() if kind == ".html" else self.svg()
+                text = self.html() if kind == ".html" else self._scene().svg(figsize)
                 Path(temporary).write_text(text, encoding="utf-8", newline="")
             else:
                 from graphdep.visualization.plots import scene_figure
 
-                scene_figure(self._scene()).savefig(temporary, dpi=130, format=kind[1:])
+                scene_figure(self._scene(), figsize).savefig(temporary, dpi=130, format=kind[1:])
         return path
 
     @property

@@ -525,14 +525,15 @@ def plot_edge_matrix(
 _CODES = {"M": Path.MOVETO, "L": Path.LINETO, "Q": Path.CURVE3, "C": Path.CURVE4, "Z": Path.CLOSEPOLY}
 _ALIGNED = {"start": "left", "middle": "center", "end": "right"}
 _ALIGNED_RTL = {"start": "right", "middle": "center", "end": "left"}
-_PIXELS = 100.0  # an inch
+_PIXELS = 100.0  # an inch, unless a size is given
 
 
-def scene_figure(scene: Scene) -> Picture:
-    """The drawing as a Matplotlib figure of the same size, for ``.png`` and ``.pdf``.
+def scene_figure(scene: Scene, figsize: tuple[float, float] | None = None) -> Picture:
+    """The drawing as a Matplotlib figure of the same proportions, for ``.png`` and ``.pdf``.
 
     Args:
         scene: The drawing.
+        figsize: Width and height in inches that it just fits into. (default: an inch per 100 units)
 
     Example:
         >>> from graphdep.visualization import Row, row_scene
@@ -540,7 +541,8 @@ def scene_figure(scene: Scene) -> Picture:
         >>> scene_figure(row_scene(Row(("It", "rains"), arcs=((1, 0, "expl"),))))._repr_png_()[1:4]
         b'PNG'
     """
-    figure = Picture(figsize=(scene.width / _PIXELS, scene.height / _PIXELS))
+    pixels = _PIXELS if figsize is None else 1 / scene.scale(figsize)
+    figure = Picture(figsize=(scene.width / pixels, scene.height / pixels))
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set_xlim(0, scene.width)
     axes.set_ylim(scene.height, 0)
@@ -549,22 +551,22 @@ def scene_figure(scene: Scene) -> Picture:
         colour = INK if STYLES[shape.style] == "currentColor" else STYLES[shape.style]
         if shape.text:
             align = (_ALIGNED_RTL if scene.rtl else _ALIGNED)[shape.anchor]
-            points = shape.size * 72 / _PIXELS * 0.94  # Matplotlib's own font is wide
+            points = shape.size * 72 / pixels * 0.94  # Matplotlib's own font is wide
             text = _plain(shape.text)
             axes.text(*shape.at, text, ha=align, va="baseline", fontsize=points, color=colour, zorder=layer)
         else:
-            axes.add_patch(_patch(shape, colour, layer))
+            axes.add_patch(_patch(shape, colour, layer, _PIXELS / pixels))
     return figure
 
 
-def _patch(shape: Shape, colour: str, layer: int) -> PathPatch:
+def _patch(shape: Shape, colour: str, layer: int, width: float) -> PathPatch:
     points: list[tuple[float, float]] = []
     codes: list[int] = []
     for command, numbers in shape.steps:
         pairs = list(zip(numbers[::2], numbers[1::2])) or [points[0]]
         points += pairs
         codes += [int(_CODES[command])] * len(pairs)
-    fill = {"facecolor": colour, "linewidth": 0.0} if shape.filled else {"fill": False, "linewidth": 1.0}
+    fill = {"facecolor": colour, "linewidth": 0.0} if shape.filled else {"fill": False, "linewidth": width}
     return PathPatch(Path(points, codes), edgecolor=colour, zorder=layer, **fill)
 
 

@@ -127,11 +127,21 @@ class Scene:
     label: str
     rtl: bool = False
 
-    def svg(self) -> str:
+    def scale(self, figsize: tuple[float, float]) -> float:
+        """Inches per unit with which the drawing just fits into a width and height in inches."""
+        return min(figsize[0] / self.width, figsize[1] / self.height)
+
+    def svg(self, figsize: tuple[float, float] | None = None) -> str:
         """The drawing as SVG, without style sheets, scripts, links and ``id``, so that it can be put into a
         page. Each shape has the class ``gd-STYLE`` and its names as ``data-`` attributes.
+
+        Args:
+            figsize: Width and height in inches that it just fits into. (default: a pixel per unit)
         """
         size = f'width="{_number(self.width)}" height="{_number(self.height)}"'
+        if figsize is not None:
+            width, height = self.width * self.scale(figsize), self.height * self.scale(figsize)
+            size = f'width="{width:.4g}in" height="{height:.4g}in"'
         box = f'viewBox="0 0 {_number(self.width)} {_number(self.height)}"'
         about = f'role="img" aria-label={_attribute(self.label)} font-family="{escape(FONT)}"'
         direction = ' direction="rtl"' if self.rtl else ""

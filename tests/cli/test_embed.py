@@ -169,7 +169,7 @@ def test_an_invalid_output_is_refused_before_reading(run, tmp_path, monkeypatch,
 def test_the_parser_of_a_checkpoint_must_be_given(run, checkpoint, corpus):
     done = run("embed", "--checkpoint", checkpoint, "ann saw bob")
     assert done.exit_code == 2
-    assert f"trained with the parser '{corpus[3]}', but only 'bundled' is used" in done.stderr
+    assert f"trained with the parser '{corpus[3]}', which is used only if you name it" in done.stderr
     assert "--parser" in done.stderr
 
 

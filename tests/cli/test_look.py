@@ -239,6 +239,17 @@ def test_one_picture_per_sentence(run, tmp_path):
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["a-1.png", "a-2.png"]
 
 
+def test_a_picture_fits_into_a_column(run, tmp_path):
+    for name in ("a.svg", "a.png"):
+        done = run("draw", "it rains", "--parser", "chain", "--figsize", "3.3x9", "--output", name)
+        assert done.exit_code == 0, done.stderr
+    size = r'width="3.3in" height="([\d.]+)in" viewBox="0 0 (\S+) (\S+)"'
+    height, wide, high = map(float, re.search(size, (tmp_path / "a.svg").read_text()).groups())
+    assert height == pytest.approx(3.3 * high / wide, rel=1e-3)
+    with Image.open(tmp_path / "a.png") as picture:
+        assert picture.size == pytest.approx((130 * 3.3, 130 * height), abs=1)
+
+
 def test_pages_of_all_sentences_and_of_differences(run, tmp_path):
     (tmp_path / "texts.txt").write_text("it rains\nthe sun shines\n")
     done = run("draw", "texts.txt", "--parser", "chain", "--edges", "dra,dt", "--output", "page.html")
@@ -270,6 +281,8 @@ def test_edges_over_phrases_are_drawn_with_phrases(run, tmp_path):
         (["it rains", "--parser", "chain", "--edges", "drat"], "drat"),
         (["it rains", "--parser", "chain", "--constituents"], "constituents"),
         (["it rains", "--against", "random"], "--against needs --edges"),
+        (["it rains", "--figsize", "wide"], "'figsize' must be WxH, inches from 1 to 100, such as 3.3x2.9"),
+        (["it rains", "--figsize", "3x3", "--output", "a.html"], "--figsize is for pictures, not for .html"),
     ],
 )
 def test_errors_of_draw(run, arguments, message):

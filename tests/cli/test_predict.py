@@ -67,13 +67,22 @@ def test_rows_get_a_prediction_and_probabilities(predict, tmp_path):
         assert row["prediction"] == max(probabilities, key=probabilities.get)
     summary = json.loads(done.stdout)
     assert (summary["rows"], summary["parser_failures"], summary["cut_words"]) == (2, 0, 0)
-    assert (summary["cut_rows"], summary["replaced"]) == (0, [])
+    assert (summary["cut_rows"], summary["replaced"], summary["unknown_words"]) == (0, [], 1 / 3)
     assert "replaced" not in done.stderr
     again = predict("csv", "--input", tmp_path / "out.csv")  # what is there already is replaced
     assert read_csv(again.stdout)[1] == rows[1]
     replaced = "prediction, probability_bad, probability_good, I say"
     assert f"columns of the input were replaced: {replaced}\n" in again.stderr
     assert "\n2 rows" in again.stderr
+
+
+def test_words_that_the_vocabulary_lacks_are_counted(predict, tmp_path):
+    source = tmp_path / "new.jsonl"
+    source.write_text('{"text": "dull zorp, a fine zorp"}\n{"text": "fine"}\n')
+    done = predict("csv", "--input", source, "--output", tmp_path / "out.jsonl", "--json")
+    assert json.loads(done.stdout)["unknown_words"] == 2 / 6
+    note = "2 of 6 words not in the vocabulary of the model, read as [UNK]: 'zorp,', 'zorp'\n2 rows"
+    assert note in done.stderr
 
 
 def test_json_lines_and_tsv_have_the_same_predictions(predict, tmp_path, checkpoints):
@@ -124,6 +133,7 @@ def test_cutting_a_long_text_does_not_change_other_predictions(run, tmp_path, mo
     long = [("fine",), ("a b " * 500,), ("dull",), ("a " * 10,)]
     done = run("predict", *options, write_csv(tmp_path / "long.csv", long, ("text",)))
     assert "4 rows, 994 words cut in 2 rows\n" in done.stderr
+    assert "vocabulary" not in done.stderr
     rows = read_csv(done.stdout)
     for mine, expected in zip((rows[0], rows[2]), read_csv(alone.stdout)):
         assert mine["prediction"] == expected["prediction"]

@@ -136,11 +136,11 @@ def test_errors_without_pytorch(tmp_path):
         "no column 'body'; the columns": [
             *("predict", "--checkpoint", "a.txt", "--input", "a.csv", "--text-columns", "body")
         ],
-        "no setting 'nosuch'; choose one of": ["train", "--set", "nosuch=1"],
+        "others (got 'nosuch')": ["train", "--set", "nosuch=1"],
         "'heads' takes a whole number": ["train", "--set", "heads=four"],
         "'model' must be one of": ["ablate", "--task", "ubuntu", "--models", "bert,nosuch"],
         "'edges' must be one of": ["train", "--task", "up", "--edges", "nosuch"],
-        "unknown parser 'nosuch'": ["train", "--parser", "nosuch"],
+        "ptb:<file>, chain (got 'nosuch')": ["train", "--parser", "nosuch"],
         "no file no.conllu": ["train", "--parser", "conllu:no.conllu"],
         "no column 'body'; the columns are text, label": ["train", "--task", "csv", *own],
         "no file no.csv, which is 'test'": ["train", "--task", "csv", *own, "--test", "no.csv"],

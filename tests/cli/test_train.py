@@ -45,7 +45,7 @@ def test_a_run_as_json_and_as_a_table_and_its_evaluation(run, tiny):
         (["--task", "cats"], "'task' must be one of sick-r, sick-e"),
         (["--model", "berd"], "no model 'berd' (did you mean 'bert'?)"),
         (["--edges", "drat"], "no edges 'drat' (did you mean 'dra'?)"),
-        (["--parser", "nonsense"], "unknown parser 'nonsense'"),
+        (["--parser", "nonsense"], "ptb:<file>, chain (got 'nonsense')"),
         (["--root", "~nosuchuser/x"], "no user has the home folder of '~nosuchuser/x'"),
         (["--parser", "chain", "--output", __file__], "'output' must be a folder: "),
         (["--raw-from", "nowhere", "--root", "empty"], "SICK_train.txt"),

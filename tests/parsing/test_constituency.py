@@ -101,9 +101,9 @@ def test_too_long_sentences_are_flat_and_reported():
     short = dataclasses.replace(Sentence.chain(["She", "sings"]), xpos=["PRP", "VBZ"])
     long = Sentence.chain(["she"] * 4)
     one, other, none = add_constituents([Parsed([short, long]), Parsed([short]), Parsed([])], parser, 3)
-    assert one.failure == "4 words, more than max_words=3"
+    assert one.failure == "sentence of 4 words, the limit of the parser is 3"
     assert one.sentences[1].constituents == [("X", 0, 4)]
-    assert one.sentences[1].comments == ["# flat_tree = 4 words, more than max_words=3"]
+    assert one.sentences[1].comments == ["# flat_tree = sentence of 4 words, the limit of the parser is 3"]
     assert one.sentences[0].constituents == [("S", 0, 2), ("NP", 0, 1), ("VP", 1, 2)]
     assert other == Parsed([one.sentences[0]])
     assert none == Parsed([])
@@ -178,8 +178,8 @@ def test_a_sentence_that_is_too_long_is_flat_and_counted(caplog):
     assert short.constituents == PHRASES
     assert long.constituents == [("X", 0, 5)]
     assert long.comments == [
-        "# chain_tree = 5 words, more than max_words=4",
-        "# flat_tree = 5 words, more than max_words=4",
+        "# chain_tree = sentence of 5 words, the limit of the parser is 4",
+        "# flat_tree = sentence of 5 words, the limit of the parser is 4",
     ]
     assert parser.failures == 1
     assert "1 of 2 texts got a chain tree and flat constituents instead of a parse" in caplog.text

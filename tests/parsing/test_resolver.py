@@ -64,15 +64,14 @@ def test_an_instance_is_returned_with_a_cache_around_it(tmp_path):
 
 def test_an_unknown_name_lists_the_choices():
     for name in ["nope", "", "bundle", "Bundled"]:
-        with pytest.raises(
-            ValueError, match=f"unknown parser '{name}'; the choices are 'bundled', 'bundled:"
-        ):
+        near = " .did you mean 'bundled" if name.lower().startswith("bundle") else ""
+        with pytest.raises(ValueError, match=f"no parser '{name}'{near}|'parser' must be one of bundled, "):
             resolve_parser(name)
 
 
 def test_a_name_of_the_wrong_form_lists_the_choices():
     for name in ["bundled:", "spacy", "spacy:", "conllu", "stanza:", "corenlp:x"]:
-        with pytest.raises(ValueError, match=f"parser '{name}' has a wrong form; the choices are"):
+        with pytest.raises(ValueError, match=f"no parser '{name}' .did you|'parser' must be .*got '{name}'"):
             resolve_parser(name)
 
 
@@ -106,9 +105,9 @@ def test_a_name_is_checked_without_its_model(tmp_path):
         if name.startswith("spacy") and find_spec("spacy") is None:
             continue
         check_parser(name)
-    with pytest.raises(ValueError, match="unknown parser 'nonsense'"):
+    with pytest.raises(ValueError, match="'parser' must be one of .*'nonsense'"):
         check_parser("nonsense")
-    with pytest.raises(ValueError, match="has a wrong form"):
+    with pytest.raises(ValueError, match="no parser|must be one of"):
         check_parser("conllu:")
     with pytest.raises(FileNotFoundError, match=r"no\.conllu"):
         check_parser(f"conllu:{tmp_path / 'no.conllu'}")

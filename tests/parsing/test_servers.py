@@ -470,6 +470,6 @@ def test_no_tree_and_too_long_get_a_chain(spacy):
     loop, long, good = parser.parse_words([["loop", "a"], ["a", "b", "c", "d"], ["a", "b", "c"]])
     assert loop.head == [0, 1]
     assert loop.comments[0].startswith("# chain_tree = spaCy returned no tree: ")
-    assert long.comments == ["# chain_tree = 4 words, more than max_words=3"]
+    assert long.comments == ["# chain_tree = sentence of 4 words, the limit of the parser is 3"]
     assert good.comments == []
     assert parser.failures == 2

@@ -240,7 +240,7 @@ def test_saved_loaded_copied(fitted, kind, tmp_path):
     assert state.config.train.split("-")[0] in ("texts", "sentences", "spans")
     assert (state.config.root, model.result_["checkpoint"]) == (None, None)
     with pytest.raises(
-        ValueError, match=r"model.ckpt: trained with the parser 'chain', but only 'bundled' is used"
+        ValueError, match=r"model.ckpt: trained with the parser 'chain', which is used only if you name it"
     ):
         kind.make.load(path)
 

@@ -93,7 +93,7 @@ def test_trees_marks_and_long_sentences(predict, tmp_path):
     assert done.exit_code == 0, done.stderr
     assert len(rows_of(done.stdout)[0]["labels"]) == 3
     plain = write_span_rows(tmp_path / "plain.jsonl", [{"words": words, "mark": 1}])
-    assert "only 'bundled' is used without asking" in predict("labels", plain, parser=False).stderr
+    assert "which is used only if you name it" in predict("labels", plain, parser=False).stderr
     long = write_span_rows(tmp_path / "long.jsonl", [{"words": [*words, "now"], "mark": 1}])
     said = f"{long}:1: 'words' has more than max_words=3 words"
     assert said in predict("labels", long, "--max-words", 3).stderr
@@ -163,7 +163,7 @@ def test_files_that_cannot_be_labelled(run, predict, trained, tmp_path):
     assert "good.conllu:1: a text has <e1>...</e1>" in predict("spans", "good.conllu").stderr
     assert "new.csv:2: the tag <e1> is not closed by </e1>" in predict("spans", "new.csv").stderr
     plain = write_span_rows(tmp_path / "spans.jsonl", tiny_span_rows())
-    assert "only 'bundled' is used without asking" in predict("spans", plain, parser=False).stderr
+    assert "which is used only if you name it" in predict("spans", plain, parser=False).stderr
     for task, model, what, known in (
         ("ud-tags", "word-average", "labels of words", "WordLabeller"),
         ("conll04", "bilstm", "labels of marked spans", "SpanClassifier"),
@@ -200,7 +200,7 @@ def test_labels_for_a_treebank(run, trained, marked, tmp_path, model, key):
     assert again.stdout == output.read_text()
     if parser:
         done = run("predict", *checkpoint, "--input", source)
-        assert "only 'bundled' is used without asking" in done.stderr
+        assert "which is used only if you name it" in done.stderr
 
 
 def test_a_treebank_without_a_column_of_theirs(run, config_of, role_rows, tmp_path):

@@ -337,9 +337,20 @@ def test_the_hub_gets_and_gives_the_folder(saved, runs, tmp_path, monkeypatch):
         *("README.md", "config.json", "model.safetensors", "relations.json", "run.yaml", "vocab.json")
     }
     assert graphdep.load("ann/opinions", parser="chain").predict(["So dull."]).shape == (1,)
-    for name in ("gone.ckpt", "./gone", "runs/gone.ckpt", "a/b/c"):
-        with pytest.raises(FileNotFoundError, match="no checkpoint or folder "):
+    monkeypatch.chdir(tmp_path)
+    Path("runs/dt-sst").mkdir(parents=True)
+    Path("runs/dt-sst/best.ckpt").touch()
+    for name, near in {
+        **dict.fromkeys(("gone.ckpt", "./gone", "gone", "a/b/c", "~/gone", "/gone/x", "a/gone.ckpt"), ""),
+        **dict.fromkeys(("runs/dt-st", "runs/dtsst/best.ckpt"), r" \(did you mean 'dt-sst'\?\)"),
+        "runs/nope": ": name one of the runs runs/dt-sst",
+        "rnus/a/b": r" \(did you mean 'runs'\?\)",
+    }.items():
+        with pytest.raises(FileNotFoundError, match=f"no checkpoint at {name}{near}$"):
             graphdep.load(name)
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", lambda *_, **__: Path("404").stat())
+    with pytest.raises(FileNotFoundError, match=r"no folder ann/gone, and no model of this name .*: .*404"):
+        graphdep.load("ann/gone")
 
 
 @pytest.mark.parametrize(

@@ -123,7 +123,7 @@ def test_edges_are_given_again(checkpoint, config):
         load_task(checkpoint, ahead(2)())
     with pytest.raises(ValueError, match="'edges' must be those of the training"):
         load_task(checkpoint, "dra")
-    with pytest.raises(ValueError, match="'preset' must be one of .*got 'nothing'"):
+    with pytest.raises(ValueError, match="'edges' must be one of .*got 'nothing'"):
         load_task(checkpoint, "nothing")
     register_edges("ahead", ahead(1))
     evaluate(checkpoint, settings={**places, "edges": "dra"})  # known edges may be replaced

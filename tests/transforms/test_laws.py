@@ -378,9 +378,9 @@ def test_compose_and_pre_transform(example):
         (lambda: resolve("sia", sum=3), "preset 'sia' has no option 'sum'; it takes max_sum, pieces"),
         (
             lambda: resolve("edges"),
-            "'preset' must be one of transformer, .*dam, dt, .*lisa, gate, g2g.*got 'edges'",
+            "'edges' must be one of transformer, .*dam, dt, .*lisa, gate, g2g.*got 'edges'",
         ),
-        (lambda: resolve(3), "'preset' must be one of .*got 3"),
+        (lambda: resolve(3), "'edges' must be one of .*got 3"),
         (lambda: resolve(SelfLoops(), pieces="first"), "cannot be given with an instance"),
     ],
 )

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib
 import sys
 
 import pytest
@@ -67,7 +68,8 @@ def test_a_known_name():
     register_edges("ahead", Ahead)
     with pytest.raises(ValueError, match="'name' 'dra' is taken by the papers' presets"):
         register_edges("dra", Ahead, replace=True)
-    with pytest.raises(ValueError, match="'name' 'ahead' is taken by registered edges"):
+    register_edges("ahead", Ahead)  # the same
+    with pytest.raises(ValueError, match="taken by tests.kit.edges:Ahead: choose .* for test.*<lambda>"):
         register_edges("ahead", lambda: Ahead(2))
     assert resolve("ahead").step == 1
     register_edges("ahead", lambda: Ahead(2), replace=True)  # a cell of a notebook that is run again
@@ -101,12 +103,12 @@ def test_a_factory_of_no_transform(factory, error, message):
 def test_an_unknown_name_lists_all():
     register_edges("ahead", Ahead)
     with pytest.raises(
-        ValueError, match="'preset' must be one of transformer, .*ahead.*got 'cats'.*register_edges"
+        ValueError, match="'edges' must be one of transformer, .*ahead.*got 'cats'.*register_edges"
     ):
         resolve("cats")
-    with pytest.raises(ValueError, match=r"no preset 'AHED' \(did you mean 'ahead'\?\)$"):
+    with pytest.raises(ValueError, match=r"no edges 'AHED' \(did you mean 'ahead'\?\)$"):
         resolve("AHED")
-    with pytest.raises(ValueError, match="no preset 'ahed'"):
+    with pytest.raises(ValueError, match="no edges 'ahed'"):
         preset_options("ahed")
 
 
@@ -116,15 +118,30 @@ CODE = "from graphdep.transforms import SelfLoops\ndef loops(*, pieces='all'):\n
 def test_an_entry_point_is_loaded_when_it_is_asked_for(install_edges):
     install_edges("pkg_loops", CODE, loops="pkg_loops:loops")
     assert edge_names()[-1] == "loops"
-    with pytest.raises(ValueError, match="'name' 'loops' is taken by an entry point of 'graphdep.edges'"):
+    taken = r"is taken by entry point 'loops' .*'pkg_loops': choose another name for tests.kit.edges:Ahead$"
+    with pytest.raises(ValueError, match=taken):
         register_edges("loops", Ahead)
-    with pytest.raises(ValueError, match="no preset 'loop' .did you mean 'loops'"):
+    with pytest.raises(ValueError, match="no edges 'loop' .did you mean 'loops'"):
         resolve("loop")
     assert not is_known("loops")
     assert "pkg_loops" not in sys.modules
     assert repr(resolve("loops", pieces="first")) == repr(SelfLoops())
     assert is_known("loops")
     assert edge_names().count("loops") == 1
+
+
+@pytest.mark.parametrize("given", ["loops", "LOOPS"])
+@pytest.mark.parametrize("first", ["import", "resolve"])
+def test_an_entry_point_whose_module_registers_the_same(install_edges, given, first):
+    more = "LOOPS = SelfLoops()\nfrom graphdep.transforms import register_edges\n"
+    install_edges("pkg_loops", f"{CODE}{more}register_edges('loops', {given})\n", loops=f"pkg_loops:{given}")
+    _ = importlib.import_module("pkg_loops") if first == "import" else resolve("loops")
+    assert is_known("loops")
+    assert repr(resolve("loops")) == repr(SelfLoops())
+    own = importlib.import_module("pkg_loops")
+    register_edges("loops", getattr(own, given))
+    with pytest.raises(ValueError, match=r"'loops' is taken by (pkg_loops:loops|SelfLoops.*): choose"):
+        register_edges("loops", Ahead)
 
 
 @pytest.mark.parametrize(

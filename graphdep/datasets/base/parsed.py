@@ -170,11 +170,11 @@ def warn_of_chains(corpus: str, split: str, failures: int, parser: str) -> None:
     if not failures:
         return
     limit = _LIMIT.search(parser)
-    why = f" (such as all of more than {limit[1]} words)" if limit else ""
+    split_long = f"split sentences of more than {limit[1]} words, then " if limit else ""
     logger.warning(
-        "%s (%s): %s with a chain tree instead of a parse%s; to parse them again, delete processed/ in the "
-        "root (in Python set force_reload=True)",
-        *(corpus, split, plural(failures, "text"), why),
+        "%s (%s): %s could not be parsed (each word below the one before): %sdelete processed/ in the root "
+        "to parse again (in Python force_reload=True)",
+        *(corpus, split, plural(failures, "text"), split_long),
     )
 
 

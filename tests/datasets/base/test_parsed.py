@@ -407,15 +407,12 @@ def test_the_limit_of_words_is_named_where_the_parser_has_one(caplog):
     warn_of_chains("own.jsonl", "train", 0, "bundled/max_words=200")
     assert not caplog.text
     warn_of_chains("own.jsonl", "train", 1, "bundled/stanza-1/0123/max_words=200")
-    assert (
-        "own.jsonl (train): 1 text with a chain tree instead of a parse (such as all of more than 200 words)"
-        in (caplog.messages[0])
+    said = (
+        "own.jsonl (train): 1 text could not be parsed (each word below the one before): split sentences of "
     )
+    assert f"{said}more than 200 words, then delete processed/ in the root" in caplog.messages[0]
     warn_of_chains("own.jsonl", "val", 2, "corenlp")
-    assert (
-        "2 texts with a chain tree instead of a parse; to parse them again, delete processed/"
-        in caplog.messages[1]
-    )
+    assert "2 texts could not be parsed (each word below the one before): delete pro" in caplog.messages[1]
 
 
 def test_digests_of_different_values_differ():

@@ -311,7 +311,7 @@ def test_edges_of_layers_that_cannot_be(make, make_model, make_tokenizer):
     for number in (-1, 3):
         with pytest.raises(ValueError, match=f"'edges' must be .*\\(got {number}\\)"):
             make(edges={number: "sia"})
-    with pytest.raises(ValueError, match="no preset 'si'"):
+    with pytest.raises(ValueError, match="no edges 'si'"):
         make(edges={1: "si"})
     with pytest.raises(
         ValueError, match="'edges' needs layers of their own: those of AlbertModel are one block"
