@@ -120,7 +120,7 @@ def test_enhanced_graphs_are_written_to_deps(run, tmp_path, engine):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--enhanced", "ud"], "'level' must be one of enhanced, enhanced++, own (got 'ud')"),
+        (["--enhanced", "ud"], "'enhanced' must be one of enhanced, enhanced++ (got 'ud')"),
         (["--enhanced", "enhanced", "--engine", "ud"], "'engine' must be one of rules, pybart (got 'ud')"),
         (["--parser", "conllu:~nosuchuser/x"], "no user has the home folder of '~nosuchuser/x'"),
         (["--parser", "ptb:~nosuchuser/x"], "no user has the home folder of '~nosuchuser/x'"),

@@ -171,7 +171,7 @@ def test_only_files_of_the_model_are_uploaded(run, trained, tmp_path, monkeypatc
 def test_invalid_exports(run, trained, tmp_path):
     (tmp_path / "file").write_text("")
     for options, message in (
-        (["--output", tmp_path / "file"], "file: File exists"),
+        (["--output", tmp_path / "file"], "is a file"),
         (["--output", trained], "is the folder of a run with best.ckpt"),
         (["--output", tmp_path / "model", "--private"], "--private is for --push"),
     ):

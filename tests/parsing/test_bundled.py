@@ -131,7 +131,7 @@ def test_longer_sentences_get_a_chain():
     parser = BundledParser(max_words=3, use_gpu=False)
     long, short = parser.parse_words([["a", "dog", "barks", "."], ["a", "dog", "barks"]])
     assert long.head == [0, 1, 2, 3]
-    assert long.comments == ["# chain_tree = 4 words, more than max_words=3"]
+    assert long.comments == ["# chain_tree = sentence of 4 words, the limit of the parser is 3"]
     assert short.head == [2, 3, 0]
     assert parser.failures == 1
     mixed = parser.parse(["A dog barks loudly. It barks."])[0]
