@@ -342,13 +342,12 @@ def compare(
 
 
 def _print(summary: dict[str, Any]) -> None:
-    from graphdep.training.table import visible_text
+    from graphdep.training.table import difference_text, visible_text
 
     verdict = ["verdict"] if summary["bound"] is not None else []
     rows = []
     for name, row in summary["metrics"].items():
-        low, high = row["interval"]
-        difference = f"{row['difference']:+.4f} [{low:+.4f}, {high:+.4f}]"
+        difference = difference_text(row)
         others = (visible_text(row), *(row[key].partition(" (")[0] for key in verdict))
         rows.append([name, f"{row['score_a']:.4f}", f"{row['score_b']:.4f}", difference, *others])
     console = plain_console()
@@ -451,6 +450,7 @@ def needs_structure(
     folder = output or Path("runs", f"needs-structure_{task}")
     check_folder("output", folder)
     from graphdep.training.structure import needs_structure as run
+    from graphdep.training.table import difference_text
 
     found = run(
         task,
@@ -470,12 +470,7 @@ def needs_structure(
     console = plain_console()
     floors = {"no skill": found["no_skill"], **found["floors"]}
     rows = [[f"({about})", f"{score:.4f}", ""] for about, score in floors.items() if score is not None]
-    for row in found["rows"]:
-        difference = ""
-        if row["interval"] is not None:
-            low, high = row["interval"]
-            difference = f"{row['difference']:+.4f} [{low:+.4f}, {high:+.4f}]"
-        rows.append([row["name"], f"{row['mean']:.4f}", difference])
+    rows += [[row["name"], f"{row['mean']:.4f}", difference_text(row)] for row in found["rows"]]
     header = ["model", found["metric"], "difference [95%]"]
     console.print(fitting_table(header, rows, title=task, width=console.width))
     for sentence in filter(None, found["sentences"]):

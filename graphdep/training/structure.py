@@ -559,6 +559,7 @@ def _row(row: Mapping[str, Any], metric: str) -> dict[str, Any]:
         "mean": row["metrics"][metric]["mean"],
         "difference": against.get("difference"),
         "interval": against.get("interval"),
+        "identical": against.get("identical"),
     }
 
 
