@@ -14,7 +14,7 @@ from graphdep.cli import options as o
 from graphdep.cli.common import check_shared, print_json, print_labels, print_scores, report_loading
 from graphdep.cli.options import MODELS, ROWS, import_edges
 from graphdep.io.console import fitting_table, plain_console
-from graphdep.io.files import check_folder, find_checkpoint
+from graphdep.io.files import LAST, check_folder, find_checkpoint
 from graphdep.io.limits import check_limit, check_logger
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _report_unfinished(config: TrainConfig, folder: Path) -> None:
     """Prints to stderr if there is no run to resume, with unfinished runs of other settings."""
     from graphdep.training.config import RESULT
 
-    if any((folder / name).exists() for name in ("last.ckpt", RESULT)):
+    if any((folder / name).exists() for name in (LAST, RESULT)):
         return
     runs = sorted(folder.parent.glob(f"{config.task}_{config.model}_seed{config.seed}_*/last.ckpt"))
     unfinished = [str(path.parent) for path in runs if not path.with_name(RESULT).exists()]

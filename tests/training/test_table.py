@@ -283,6 +283,7 @@ def test_a_table_of_rows_of_one_s_own(tmp_path, tiny):
     assert summary["rows"][0]["about"].endswith("with lr=0.001")
     assert summary["papers"] == []
     assert len(list((tmp_path / "rows").glob("*/run.yaml"))) >= 2
+    assert not [*(tmp_path / "rows").glob("*/last.ckpt")]
     for wrong, message in (
         ({"a": {"lr": 1}}, "row 'a' has no 'model'"),
         ({"a": {"model": "dt"}, "b": {"model": "dt"}}, "row 'b' has the same settings as row 'a'"),
