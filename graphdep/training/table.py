@@ -232,7 +232,7 @@ def notes(summary: dict[str, Any]) -> list[str]:
     capped = sum(row["capped"] for row in summary["rows"])
     if capped:
         runs = sum(row["n"] for row in summary["rows"])
-        lines.append(f"- {capped} of {runs} runs were best in their last epoch: more epochs may help")
+        lines.append(f"- runs that were best in their last epoch: {capped} of {runs}; more epochs may help")
     lines += _below_floor(summary)
     lines += _floor_notes(summary)
     lines += _data_notes(summary)
@@ -335,8 +335,8 @@ def _data_notes(summary: dict[str, Any]) -> list[str]:
         counted = ", ".join(f"{size} {split}" for split, size in data["examples"].items())
         chains = sum(data["chain_trees"].values())
         lines.append(
-            f"- {whose}: {counted} examples, {data['vocabulary']} words; parser {data['parser']}, {chains} "
-            "chain trees"
+            f"- {whose}: {counted} examples, {data['vocabulary']} words; parser {data['parser']}, "
+            f"{plural(chains, 'chain tree')}"
         )
         shares = ", ".join(
             f"{share:.1%} of {split}" for split, share in data["unknown_words"].items() if share

@@ -32,7 +32,7 @@ from rich.text import Text
 
 from graphdep.io.console import plain_console
 from graphdep.io.files import atomic_path, long_fields
-from graphdep.io.limits import check_choice, check_logger, check_whole
+from graphdep.io.limits import check_choice, check_logger, check_whole, plural
 from graphdep.io.process import end_with_parent
 from graphdep.training.build import FULL, TF32, resolve_precision
 from graphdep.training.checkpoint import AtomicCheckpointIO, RunCheckpoint, monitored_score
@@ -158,12 +158,11 @@ def why_early(checkpoint: RunCheckpoint) -> str:
     if not checkpoint.stopped_early or checkpoint.epochs >= checkpoint.state.config.max_epochs:
         return ""
     waited = checkpoint.epochs - checkpoint.best_epoch
-    for_long = f"{waited} epochs" if waited > 1 else "1 epoch"
     free = waited - checkpoint.waited
     uncounted = f" ({free} at no skill not counted)" if free else ""
     return (
-        f"stopped early: no better val_{checkpoint.metric.name} for {for_long}{uncounted} (--set "
-        "patience=none goes on)"
+        f"stopped early: no better val_{checkpoint.metric.name} for {plural(waited, 'epoch')}{uncounted} "
+        "(--set patience=none goes on)"
     )
 
 
