@@ -141,6 +141,7 @@ def evaluate(
         graphdep evaluate --checkpoint model --test FILE
     """
     checkpoint = find_checkpoint(checkpoint)
+    report_loading()
     from graphdep.training.checkpoint import read_task
     from graphdep.training.evaluation import evaluate as run
 

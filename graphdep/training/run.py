@@ -19,7 +19,6 @@ from filelock import FileLock, Timeout
 from lightning.pytorch.loggers import Logger
 from lightning.pytorch.utilities.model_helpers import is_overridden
 from rich.console import Console
-from rich.text import Text
 from torch import Tensor
 
 from graphdep.io.console import plain_console
@@ -36,6 +35,7 @@ from graphdep.training.splits import Splits
 from graphdep.training.trainer import (
     METRICS,
     STEPS,
+    BatchProgress,
     EpochReport,
     MetricsFile,
     Processes,
@@ -259,9 +259,11 @@ def _run(
     with processes.together(), folder_lock(folder) if processes.first else contextlib.nullcontext():
         if processes.first:
             _sweep(folder, config.task_family.files)
-        console = progress.console or plain_console(stderr=True, quiet=not processes.first)
+        console = progress.console if processes.first else plain_console(quiet=True)
+        console = console or plain_console(stderr=True)
         title = progress.title or f"{config.label} seed {config.seed}"
-        with showing_progress(lambda text: console.print(Text(f"{title}  {text}"), soft_wrap=True)):
+        progress = progress._replace(console=console, title=title)
+        with showing_progress(console, title):
             return _train(config, folder, splits, resume, progress, floor_frozen, processes)
 
 
@@ -294,8 +296,7 @@ def _train(
     metric = monitored(config, task)
     floor = partial(_val_floor, splits, metric.name)
     checkpoint = RunCheckpoint(folder, state, metric, config.patience, config.keep, floor, config.val_every)
-    console = progress.console if first else plain_console(quiet=True)
-    report = EpochReport(progress.title or f"{config.label} seed {config.seed}", checkpoint, console)
+    report = EpochReport(progress.title or "", checkpoint, progress.console)
     if state.data["relations"] and config.may_read_labels:
         report.say(f"relations: {state.data['relations']}")
     if asked == "auto":
@@ -305,7 +306,7 @@ def _train(
         write_run(folder / RUN_FILE, config)
     with quiet():
         logger = make_logger(progress.logger, folder, config, report.title) if first else None
-        callbacks = [checkpoint, report, *([values] if first else []), *progress.callbacks]
+        callbacks = [checkpoint, BatchProgress(), report, *([values] if first else []), *progress.callbacks]
         trainer = make_trainer(config, folder, callbacks, logger, processes)
         device = trainer.strategy.root_device
         task.filler = None if several else wanted_filler(task, splits, config, device)
@@ -337,7 +338,7 @@ def _train(
     if unseen:
         report.say(f"scoring {', '.join(f'{len(splits[name])} examples of {name}' for name in unseen)}")
     _draw_curves(folder / CURVES, values, checkpoint, report.title)
-    result = _result(best, config, kept.data, checkpoint, splits, found, floor_frozen, report.console)
+    result = _result(best, config, kept.data, checkpoint, splits, found, floor_frozen)
     _write_json(folder / RESULT, result)  # last, since it marks the run as finished
     if not _can_continue(config, checkpoint):
         checkpoint.last_path.unlink(missing_ok=True)
@@ -571,12 +572,11 @@ def _result(
     splits: Splits,
     found: float | None,
     floor_frozen: Mapping[str, float],
-    console: Console,
 ) -> dict[str, Any]:
     scored = SplitScores()
     for split in config.splits[1:]:
         seen = run.best_outputs if split == "val" else ()
-        scored = scored | score_split(task, splits, split, config, run.folder, console, seen)
+        scored = scored | score_split(task, splits, split, config, run.folder, seen)
     predicted = read_predictions(run.folder / PREDICTIONS)
     return {
         "task": config.task,
