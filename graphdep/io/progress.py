@@ -91,7 +91,7 @@ class Progress:
         self.done += count
         if self._bar is not None:
             self._bar.update(0, completed=self.done)
-        elif self._shown and time.monotonic() > self._due:
+        elif self._shown and self.done != self.total and time.monotonic() > self._due:
             self._due = time.monotonic() + _NEXT
             if self._terminal is not None:
                 self._open()

@@ -347,8 +347,8 @@ _AT_ONCE = 64  # texts whose bar is shown before the first is parsed
 class Parser(ABC):
     """A dependency parser for many texts at a time.
 
-    A subclass parses one chunk of texts or of word lists. This class parses equal inputs once and shows a
-    progress bar. An input on which the parser fails gets a chain tree (:meth:`Sentence.chain`) with the
+    A subclass parses one chunk of texts or of word lists. This class parses equal inputs once and shows
+    progress. An input on which the parser fails gets a chain tree (:meth:`Sentence.chain`) with the
     reason in a ``# chain_tree =`` comment; such inputs are counted in :attr:`failures`, and each call logs
     their number. A parser of English also logs how many texts do not look English.
 
@@ -420,7 +420,7 @@ class Parser(ABC):
 
         Args:
             texts: The texts, for example a generator.
-            total: Number of texts, for the progress bar. (default: :obj:`None`, unknown)
+            total: Number of texts, for the progress. (default: :obj:`None`, unknown)
 
         Yields:
             The sentences of each text, in order.

@@ -159,7 +159,7 @@ def _key(one: Input) -> Any:
     return ("", one.tree_from, repr(one)) if isinstance(one, Sentence) else one  # no word is empty
 
 
-CHUNK = 4096
+CHUNK = 1024
 """Examples in memory at a time."""
 
 
@@ -286,15 +286,13 @@ class Predictor:
         for start in with_progress(starts, what, shown=shown, at_once=much):
             yield slice(start, start + size)
 
-    def batches(
-        self, made: Sequence[Data], what: str = "", *, much: bool = False
-    ) -> Iterator[tuple[list[int], Batch]]:
+    def batches(self, made: Sequence[Data], what: str = "") -> Iterator[tuple[list[int], Batch]]:
         """Batches of examples with their edges, and the numbers of the examples; with progress named
         ``what``, if given.
         """
         batches = batches_by_size([int(data.num_nodes or 0) for data in made], self.batch_size)
         shown = bool(what) and self.progress is not False
-        for numbers in with_progress(batches, what, shown=shown, at_once=much):
+        for numbers in with_progress(batches, what, shown=shown, at_once=len(batches) > 1):
             batch = Batch.from_data_list([made[number] for number in numbers])
             yield numbers, self.task.edges(batch.to(self.device))
 
