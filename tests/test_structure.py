@@ -23,7 +23,6 @@ FLOORS = (
         "graphdep.io.files",
         "graphdep.io.console",
         "graphdep.io.process",
-        "graphdep.io.progress",
     ),
     ("graphdep.io.limits",),
     ("graphdep.sentence",),

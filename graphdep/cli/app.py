@@ -23,6 +23,7 @@ from graphdep.cli.options import EvaluateCommand, RunCommand, TaskCommand
 from graphdep.cli.train import ablate, compare, evaluate, needs_structure, train, train_parser
 from graphdep.cli.use import embed, export, generate, predict, rank, submit
 from graphdep.io.console import plain_console
+from graphdep.io.limits import plural
 from graphdep.version import __version__
 
 GRADES = "2 is fluent and relevant, 1 fluent but irrelevant, 0 not fluent"
@@ -104,7 +105,8 @@ def score(
     kappa = f"No Fleiss' kappa ({over}): it needs two raters and two different grades."
     if scores.kappa is not None:
         kappa = f"Fleiss' kappa {scores.kappa:.3f}, {over}."
-    missing = [f"{path}: {count} items without a grade" for path, count in scores.missing.items() if count]
+    lacking = ((path, count) for path, count in scores.missing.items() if count)
+    missing = [f"{path}: {plural(count, 'item')} without a grade" for path, count in lacking]
     for line in (f"{GRADES}; n counts grades of all raters.", kappa, *missing):
         console.print(line, soft_wrap=True)
 

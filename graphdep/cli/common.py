@@ -178,7 +178,7 @@ def print_scores(result: dict[str, Any], where: str = "") -> None:
         seconds = f"{result['seconds_per_epoch']:.1f} s per epoch"
         if "seconds_per_validation" in result:
             seconds += f" and {result['seconds_per_validation']:.1f} s for validation"
-        epochs = "1 epoch" if result["epochs"] == 1 else f"{result['epochs']} epochs"
+        epochs = plural(result["epochs"], "epoch")
         stopped = f"; {result['stopped']}" if result.get("stopped") else ""
         console.print(f"{epochs}, best: {result['best_epoch']}; {seconds}{stopped}", soft_wrap=True)
     scored = result["task"], result["config"], result["metrics"]

@@ -14,7 +14,7 @@ from graphdep.cli import options as o
 from graphdep.cli.common import print_json
 from graphdep.io.console import plain_console
 from graphdep.io.files import check_replaced
-from graphdep.io.limits import check_limit
+from graphdep.io.limits import check_limit, plural
 
 if TYPE_CHECKING:
     from graphdep.sentence import Sentence
@@ -97,9 +97,9 @@ def demo(
     say("Drawing a tree and its attention edges")
     pictures = draw_trees(sentences[0], output)
     root = mini_root(output)
-    say(f"Agreement, {seeds} seeds: {', '.join(AGREEMENT_MODELS)}")
+    say(f"Agreement, {plural(seeds, 'seed')}: {', '.join(AGREEMENT_MODELS)}")
     agreement = train_agreement(root, output, seeds, max_epochs)
-    say(f"Sentence pairs, {seeds} seeds: {', '.join(MODELS)}")
+    say(f"Sentence pairs, {plural(seeds, 'seed')}: {', '.join(MODELS)}")
     pairs = train_pairs(root, output, seeds, max_epochs)
     say("Drawing the attention of the trained model")
     pictures += draw_attention(pairs, sentences[1], output)

@@ -420,11 +420,7 @@ def attention(
             values[values != values] = None  # JSON has no NaN
         gates = {name: values.tolist() for name, values in gates.items()}
         print_json({**summary, "layers": shown.layers, "alpha": shown.alpha.tolist(), **gates})
-    plain_console(stderr=True).print(
-        f"{plural(len(shown.words), 'word')}, {plural(len(shown.layers), 'layer')}, "
-        f"{plural(shown.heads, 'head')} -> {output}",
-        soft_wrap=True,
-    )
+    plain_console(stderr=True).print(f"{shown.summary} -> {output}", soft_wrap=True)
 
 
 def _inches(text: str) -> tuple[float, float]:

@@ -14,7 +14,7 @@ from graphdep.cli import options as o
 from graphdep.cli.common import check_shared, print_json, print_labels, print_scores, report_loading
 from graphdep.cli.options import MODELS, ROWS, import_edges
 from graphdep.io.console import fitting_table, plain_console
-from graphdep.io.files import check_folder, find_checkpoint
+from graphdep.io.files import LAST, check_folder, find_checkpoint
 from graphdep.io.limits import check_limit, check_logger
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _report_unfinished(config: TrainConfig, folder: Path) -> None:
     """Prints to stderr if there is no run to resume, with unfinished runs of other settings."""
     from graphdep.training.config import RESULT
 
-    if any((folder / name).exists() for name in ("last.ckpt", RESULT)):
+    if any((folder / name).exists() for name in (LAST, RESULT)):
         return
     runs = sorted(folder.parent.glob(f"{config.task}_{config.model}_seed{config.seed}_*/last.ckpt"))
     unfinished = [str(path.parent) for path in runs if not path.with_name(RESULT).exists()]
@@ -141,6 +141,7 @@ def evaluate(
         graphdep evaluate --checkpoint model --test FILE
     """
     checkpoint = find_checkpoint(checkpoint)
+    report_loading()
     from graphdep.training.checkpoint import read_task
     from graphdep.training.evaluation import evaluate as run
 
@@ -342,13 +343,12 @@ def compare(
 
 
 def _print(summary: dict[str, Any]) -> None:
-    from graphdep.training.table import visible_text
+    from graphdep.training.table import difference_text, visible_text
 
     verdict = ["verdict"] if summary["bound"] is not None else []
     rows = []
     for name, row in summary["metrics"].items():
-        low, high = row["interval"]
-        difference = f"{row['difference']:+.4f} [{low:+.4f}, {high:+.4f}]"
+        difference = difference_text(row)
         others = (visible_text(row), *(row[key].partition(" (")[0] for key in verdict))
         rows.append([name, f"{row['score_a']:.4f}", f"{row['score_b']:.4f}", difference, *others])
     console = plain_console()
@@ -451,6 +451,7 @@ def needs_structure(
     folder = output or Path("runs", f"needs-structure_{task}")
     check_folder("output", folder)
     from graphdep.training.structure import needs_structure as run
+    from graphdep.training.table import difference_text
 
     found = run(
         task,
@@ -470,12 +471,7 @@ def needs_structure(
     console = plain_console()
     floors = {"no skill": found["no_skill"], **found["floors"]}
     rows = [[f"({about})", f"{score:.4f}", ""] for about, score in floors.items() if score is not None]
-    for row in found["rows"]:
-        difference = ""
-        if row["interval"] is not None:
-            low, high = row["interval"]
-            difference = f"{row['difference']:+.4f} [{low:+.4f}, {high:+.4f}]"
-        rows.append([row["name"], f"{row['mean']:.4f}", difference])
+    rows += [[row["name"], f"{row['mean']:.4f}", difference_text(row)] for row in found["rows"]]
     header = ["model", found["metric"], "difference [95%]"]
     console.print(fitting_table(header, rows, title=task, width=console.width))
     for sentence in filter(None, found["sentences"]):

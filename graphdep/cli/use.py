@@ -321,7 +321,7 @@ def embed(
     places: list[str] = []
     if source is not None:
         texts, places = _read(source, text_columns)
-
+    report_loading()
     from graphdep.parsing.parser import WordLimit
     from graphdep.tasks.sentences.predict import SentenceEncoder
 

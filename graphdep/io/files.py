@@ -384,6 +384,7 @@ def _umask() -> int:
 
 
 BEST = "best.ckpt"
+LAST = "last.ckpt"
 MODEL_CONFIG, MODEL_WEIGHTS = "config.json", "model.safetensors"
 """Files in the folder of an exported model."""
 

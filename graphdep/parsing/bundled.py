@@ -96,7 +96,7 @@ class BundledParser(Parser):
             :obj:`max_words` words get a flat tree. The folder needs a file ``*_constituency.pt``.
             (default: :obj:`False`)
         use_gpu: Run on the GPU; :obj:`None` if there is one. (default: :obj:`None`)
-        progress: Show a progress bar; see :class:`Parser`. (default: :obj:`None`)
+        progress: Show progress; see :class:`Parser`. (default: :obj:`None`)
 
     Raises:
         ParserUnavailableError: If a model file is missing, or the folder has several parsers; with the first

@@ -86,7 +86,7 @@ class LookupParser(Parser):
         sentences: The sentences.
         place: Where they come from, for error messages.
         fingerprint: Identifies the trees. (default: a digest of the sentences)
-        progress: Show a progress bar; see :class:`Parser`. (default: :obj:`None`)
+        progress: Show progress; see :class:`Parser`. (default: :obj:`None`)
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class ConlluParser(LookupParser):
         scheme, bad_trees: As of :class:`~graphdep.sentence.intake.Intake`. (default: ``"auto"``, ``"error"``)
         parser: Parses sentences of a file of brackets, and with ``bad_trees="parse"`` those with an invalid
             tree. (default: :obj:`None`)
-        progress: Show a progress bar; see :class:`Parser`. (default: :obj:`None`)
+        progress: Show progress; see :class:`Parser`. (default: :obj:`None`)
 
     Attributes:
         sentences: The sentences of the file.
@@ -199,7 +199,7 @@ class PtbParser(Parser):
         dependencies: ``"bundled"`` (English), ``"chain"`` (no parse), or a :class:`Parser`.
             (default: ``"bundled"``)
         functions: Keep function tags and indices on labels. (default: :obj:`False`)
-        progress: Show a progress bar; see :class:`Parser`. (default: :obj:`None`)
+        progress: Show progress; see :class:`Parser`. (default: :obj:`None`)
 
     Raises:
         PtbError: If the file is not valid.

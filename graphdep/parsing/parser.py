@@ -6,17 +6,15 @@ import dataclasses
 import logging
 import pickle
 import re
-import sys
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, count, islice
 from unicodedata import name
 
-from graphdep.io.extras import is_installed
 from graphdep.io.limits import MAX_WORDS, check_choice, check_list, check_string, check_whole, shown
+from graphdep.io.progress import Progress
 from graphdep.sentence.intake import needs_tree, with_tree
 from graphdep.sentence.sentence import Sentence, join_sentences, truncate
 from graphdep.sentence.tree import FLAT
@@ -343,20 +341,20 @@ class Shards:
 
 logger = logging.getLogger("graphdep.parsing")
 
-_PROGRESS_FROM = 64
+_AT_ONCE = 64  # texts whose bar is shown before the first is parsed
 
 
 class Parser(ABC):
     """A dependency parser for many texts at a time.
 
-    A subclass parses one chunk of texts or of word lists. This class parses equal inputs once and shows a
-    progress bar. An input on which the parser fails gets a chain tree (:meth:`Sentence.chain`) with the
+    A subclass parses one chunk of texts or of word lists. This class parses equal inputs once and shows
+    progress. An input on which the parser fails gets a chain tree (:meth:`Sentence.chain`) with the
     reason in a ``# chain_tree =`` comment; such inputs are counted in :attr:`failures`, and each call logs
     their number. A parser of English also logs how many texts do not look English.
 
     Args:
-        progress: Show progress on stderr, as a bar on a terminal and else as lines; with :obj:`None` if there
-            are at least 64 texts. (default: :obj:`None`)
+        progress: Show progress on stderr, as a bar on a terminal and else as lines; with :obj:`None` the bar
+            waits two seconds unless there are at least 64 texts. (default: :obj:`None`)
 
     Attributes:
         language: Code of the language, such as ``"en"`` or ``"zh"``; :obj:`None` if unknown.
@@ -422,7 +420,7 @@ class Parser(ABC):
 
         Args:
             texts: The texts, for example a generator.
-            total: Number of texts, for the progress bar. (default: :obj:`None`, unknown)
+            total: Number of texts, for the progress. (default: :obj:`None`, unknown)
 
         Yields:
             The sentences of each text, in order.
@@ -487,12 +485,10 @@ class Parser(ABC):
         unique = list(dict.fromkeys(inputs))
         done = self.known(unique)
         todo = [item for item in unique if item not in done]
-        known = len(done)
-        with self._bar(len(todo)) as advance:
+        with self._bar(len(todo)) as progress:
             for chunk, parsed in self.parse_chunks(chunks(todo)):
                 done |= self._paired(chunk, parsed)
-                advance(len(chunk))
-                self._print_progress(len(done) - known, len(todo))
+                progress.advance(len(chunk))
         results = [done[item] for item in inputs]
         reasons = [parsed.failure for parsed in results if parsed.failure]
         self._count_failures(reasons[0] if reasons else "", len(reasons), len(results))
@@ -502,12 +498,10 @@ class Parser(ABC):
 
     def _stream(self, texts: Iterable[str], total: int | None) -> Iterator[list[Sentence]]:
         shards = Shards(map(_checked, count(), texts), self.known)
-        with self._bar(total) as advance:
+        with self._bar(total) as progress:
             for chunk, parsed in self.parse_chunks(shards.todo()):
                 results = shards.finish(self._paired(chunk, parsed))
-                advance(len(results))
-                if chunk:
-                    self._print_progress(shards.given, total)
+                progress.advance(len(results))
                 yield from (list(parsed.sentences) for parsed in results)
         self._count_failures(shards.reason, shards.failed, shards.given)
         if self.language == "en":
@@ -519,30 +513,10 @@ class Parser(ABC):
             raise RuntimeError(f"{self!r} returned {len(parsed)} parses for {len(items)} texts")
         return dict(zip(items, parsed))
 
-    @contextmanager
-    def _bar(self, total: int | None) -> Iterator[Callable[[int], None]]:
-        """Shows a progress bar if one is wanted and rich is installed; yields a function that advances it."""
-        shown = self.progress
-        if shown is None:
-            shown = (total or 0) >= _PROGRESS_FROM and sys.stderr.isatty()
-        if not shown or not is_installed("rich"):
-            yield lambda _: None
-            return
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-        from graphdep.io.console import plain_console
-
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        with Progress(*columns, console=plain_console(stderr=True)) as bar:
-            task = bar.add_task("parsing", total=total)
-            yield lambda done: bar.advance(task, done)
-
-    def _print_progress(self, done: int, total: int | None) -> None:
-        """Prints a line per chunk if there is no bar: no terminal, no known total, or no rich."""
-        wanted = (total or done) >= _PROGRESS_FROM if self.progress is None else self.progress
-        if wanted and (total is None or not sys.stderr.isatty() or not is_installed("rich")):
-            of = "" if total is None else f" of {total:,}"
-            print(f"parsing: {done:,}{of} texts", file=sys.stderr, flush=True)
+    def _bar(self, total: int | None) -> Progress:
+        much = bool(self.progress) or (total or 0) >= _AT_ONCE
+        what = "parsing texts" if total is None else f"parsing {total:,} texts"
+        return Progress(what, total, shown=self.progress is not False, at_once=much)
 
     def _count_failures(self, reason: str, failed: int, total: int) -> None:
         self.failures += failed

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from graphdep.io.extras import is_installed
 from graphdep.io.files import home_path
@@ -23,35 +23,19 @@ from graphdep.parsing.parser import ChainParser, OneSentenceParser, Parser
 from graphdep.parsing.servers import CoreNLPParser, SpacyParser
 from graphdep.parsing.stanza import StanzaParser
 
-
-class ParserOverrides(NamedTuple):
-    """Options that replace those of :func:`resolve_parser`.
-
-    Args:
-        cache: File of parses to use instead of another file; :obj:`None` for no change.
-        progress: Whether parsers and corpora show progress; :obj:`None` for no change.
-    """
-
-    cache: str | Path | None = None
-    progress: bool | None = None
-
-
-_overrides = ContextVar("parser_overrides", default=ParserOverrides())  # noqa: B039  # immutable
-
-
-def parser_overrides() -> ParserOverrides:
-    """The options that apply here."""
-    return _overrides.get()
+_cache: ContextVar[str | Path | None] = ContextVar("cache", default=None)
 
 
 @contextmanager
-def override_parsers(cache: str | Path | None = None, progress: bool | None = None) -> Iterator[None]:
-    """Applies :class:`ParserOverrides` within the context, so that all fits of a search share one cache."""
-    token = _overrides.set(ParserOverrides(cache, progress))
+def override_parsers(cache: str | Path | None) -> Iterator[None]:
+    """A context in which :func:`resolve_parser` has this file of parses in place of another one, so that all
+    fits of a search share it; :obj:`None` for no change.
+    """
+    token = _cache.set(cache)
     try:
         yield
     finally:
-        _overrides.reset(token)
+        _cache.reset(token)
 
 
 _CHOICES = (
@@ -118,13 +102,10 @@ def resolve_parser(
     check_engine(engine)
     if arcs == "enhanced++" and name_or_instance == "corenlp":
         options = {"representation": "enhancedPlusPlus", **options}
-    overrides = parser_overrides()
     parser = _resolve(name_or_instance, options, constituents)
     parser = OneSentenceParser(parser) if one_sentence else parser
-    if parser is not name_or_instance and overrides.progress is not None:
-        parser.progress = overrides.progress
-    if cache is not None and overrides.cache is not None:
-        cache = overrides.cache
+    if cache is not None:
+        cache = _cache.get() or cache
     if arcs != "basic" and engine == "pybart" and not parser.gives_graphs:
         find_pybart()
     if scheduler is not None and workers != 1:

@@ -33,7 +33,7 @@ class SpacyParser(Parser):
             (default: :obj:`None`)
         scheme: ``"auto"`` converts CLEAR trees to Universal Dependencies, ``"as-is"`` keeps them.
             (default: ``"auto"``)
-        progress: Show a progress bar; see :class:`Parser`. (default: :obj:`None`)
+        progress: Show progress; see :class:`Parser`. (default: :obj:`None`)
 
     Raises:
         ValueError: If :obj:`max_words` is less than 1, or :obj:`scheme` is unknown.
@@ -160,7 +160,7 @@ class CoreNLPParser(Parser):
         timeout: Seconds to wait for an answer; :obj:`None` for ``$CORENLP_TIMEOUT``, else 60. A text that
             takes longer, or on which the server fails, gets a chain tree; three in a row raise an error.
             (default: :obj:`None`)
-        progress: Show a progress bar; see :class:`Parser`. (default: :obj:`None`)
+        progress: Show progress; see :class:`Parser`. (default: :obj:`None`)
 
     Example:
         >>> from graphdep.parsing import CoreNLPParser

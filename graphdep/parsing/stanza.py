@@ -443,7 +443,7 @@ class StanzaParser(Parser):
             a few languages; sentences of more than :obj:`max_words` words get a flat tree.
             (default: :obj:`False`)
         use_gpu: Run on the GPU; :obj:`None` if there is one. (default: :obj:`None`)
-        progress: Show a progress bar; see :class:`Parser`. (default: :obj:`None`)
+        progress: Show progress; see :class:`Parser`. (default: :obj:`None`)
 
     Example:
         >>> from graphdep.parsing import StanzaParser

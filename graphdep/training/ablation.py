@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 from graphdep.io.console import plain_console
-from graphdep.io.files import placed
+from graphdep.io.files import LAST, placed
 from graphdep.io.limits import check_choice, check_limit
 from graphdep.metrics.metric import Metric
 from graphdep.metrics.significance import check_bound, compare
@@ -226,6 +226,8 @@ def ablate(
                 try:
                     known = frozen.get(id(data[key]))
                     result = train(config, target, resume=True, floor_frozen=known, **shared)
+                    if processes.first:  # a run of a finished table is not continued
+                        (target / LAST).unlink(missing_ok=True)
                     row.results.append(result)
                     if floor := result["floor_frozen"]:
                         frozen.setdefault(id(data[key]), floor)

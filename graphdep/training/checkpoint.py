@@ -24,6 +24,7 @@ from torch_geometric.transforms import BaseTransform
 from graphdep.datasets.base.rows import Label
 from graphdep.io.files import (
     BEST,
+    LAST,
     MODEL_CONFIG,
     MODEL_WEIGHTS,
     atomic_path,
@@ -548,7 +549,7 @@ class RunCheckpoint(Checkpoint):
 
     @property
     def last_path(self) -> Path:
-        return self.folder / "last.ckpt"
+        return self.folder / LAST
 
     def keeps(self, value: float) -> bool:
         """Whether an epoch with this validation score becomes ``best.ckpt``."""

@@ -6,7 +6,6 @@ import contextlib
 import dataclasses
 import hashlib
 import os
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,7 +16,6 @@ from typing import Any, ClassVar, Self, TypeVar, cast
 import numpy as np
 import torch
 from lightning import Callback
-from rich.progress import track
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -36,6 +34,7 @@ from graphdep.io.limits import (
     plain,
     plural,
 )
+from graphdep.io.progress import showing_progress, with_progress
 from graphdep.parsing.parser import Input, Parser, WordLimit, parse_joined
 from graphdep.parsing.resolver import override_parsers, resolve_parser
 from graphdep.sentence.intake import OF_ROWS, Intake, is_own
@@ -130,14 +129,6 @@ def check_weights(model: nn.Module, checkpoint: str) -> None:
         raise ValueError(f"{checkpoint}: has diverged in training: its weights are not finite")
 
 
-def tracked(items: Iterable[T], what: str, progress: bool | None, *, much: bool) -> Iterator[T]:
-    """The items, with a progress bar on stderr if :obj:`progress`; for :obj:`None` on a terminal if there is
-    :obj:`much` work.
-    """
-    shown = much and sys.stderr.isatty() if progress is None else progress
-    return iter(track(items, what, console=plain_console(stderr=True), disable=not shown))
-
-
 def parser_to_use(
     checkpoint: str | os.PathLike[str], trained_with: str, given: str | Parser | None
 ) -> str | Parser:
@@ -168,7 +159,7 @@ def _key(one: Input) -> Any:
     return ("", one.tree_from, repr(one)) if isinstance(one, Sentence) else one  # no word is empty
 
 
-CHUNK = 4096
+CHUNK = 1024
 """Examples in memory at a time."""
 
 
@@ -291,17 +282,17 @@ class Predictor:
     def chunks(self, count: int, what: str = "predicting", size: int = CHUNK) -> Iterator[slice]:
         """Slices of :data:`CHUNK` examples."""
         starts = range(0, count, size)
-        for start in tracked(starts, what, self.progress, much=len(starts) > 1):
+        shown, much = self.progress is not False, len(starts) > 1
+        for start in with_progress(starts, what, shown=shown, at_once=much):
             yield slice(start, start + size)
 
-    def batches(
-        self, made: Sequence[Data], what: str = "", *, much: bool = False
-    ) -> Iterator[tuple[list[int], Batch]]:
-        """Batches of examples with their edges, and the numbers of the examples; with a progress bar named
+    def batches(self, made: Sequence[Data], what: str = "") -> Iterator[tuple[list[int], Batch]]:
+        """Batches of examples with their edges, and the numbers of the examples; with progress named
         ``what``, if given.
         """
         batches = batches_by_size([int(data.num_nodes or 0) for data in made], self.batch_size)
-        for numbers in tracked(batches, what, self.progress if what else False, much=much):
+        shown = bool(what) and self.progress is not False
+        for numbers in with_progress(batches, what, shown=shown, at_once=len(batches) > 1):
             batch = Batch.from_data_list([made[number] for number in numbers])
             yield numbers, self.task.edges(batch.to(self.device))
 
@@ -542,10 +533,10 @@ class TaskEstimator(HubModel, BaseEstimator):
             config = config.replace(tree_scheme=intake.decided)
         with atomic_path(path) as temporary:
             temporary.write_text(text, encoding="utf-8", newline="")
-        with override_parsers(self._parses(), None if self.progress else False):
+        console = plain_console(stderr=True, quiet=not self.progress)
+        with override_parsers(self._parses()), showing_progress(console):
             splits = load_splits(config.replace(tree_scheme="as-is"))  # the trees are converted already
         splits = dataclasses.replace(splits, settings=config.data_settings())
-        console = plain_console(stderr=True, quiet=not self.progress)
         run = run_folder(config, splits, folder)
         callbacks = list(self.callbacks or ())
         result, task, state = train_model(config, run, splits, console, callbacks)

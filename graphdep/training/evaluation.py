@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 import numpy as np
-from rich.console import Console
 
 from graphdep.io.files import atomic_path, check_line
 from graphdep.io.limits import check_choice, check_shape, check_some
@@ -23,7 +22,7 @@ from graphdep.training.family import SplitScores, load_splits
 from graphdep.training.filling import wanted_filler
 from graphdep.training.learning_task import LearningTask, Outputs, join_outputs
 from graphdep.training.splits import SPLITS, Splits
-from graphdep.training.trainer import ScoringBar, check_accelerator, interruptible, make_trainer, quiet
+from graphdep.training.trainer import BatchProgress, check_accelerator, interruptible, make_trainer, quiet
 from graphdep.transforms.presets import UnknownEdgesError
 
 PREDICTIONS = "predictions.csv"
@@ -331,12 +330,10 @@ def count_parameters(task: LearningTask) -> int:
     return sum(parameter.numel() for parameter in task.parameters() if parameter.requires_grad)
 
 
-def _predict(
-    task: LearningTask, splits: Splits, split: str, config: TrainConfig, console: Console | None
-) -> Outputs:
+def _predict(task: LearningTask, splits: Splits, split: str, config: TrainConfig) -> Outputs:
     """The outputs on a split, the same way for training and evaluation."""
     with quiet(), interruptible():
-        trainer = make_trainer(config, callbacks=[ScoringBar(f"scoring {split}", console)])
+        trainer = make_trainer(config, callbacks=[BatchProgress(f"scoring {split}")])
         device = trainer.strategy.root_device
         task.filler = wanted_filler(task, splits, config, device, split)
         loader = splits.loader(split, config, task.edges, flatten=task.flattener(device))
@@ -349,13 +346,12 @@ def score_split(
     split: str,
     config: TrainConfig,
     folder: Path | None = None,
-    console: Console | None = None,
     outputs: Outputs = (),
 ) -> SplitScores:
-    """All scores of a split. Predictions are written to ``folder``, a progress bar to ``console``;
-    ``outputs`` are computed unless given.
+    """All scores of a split. Predictions are written to ``folder``; ``outputs`` are computed unless
+    given.
     """
-    outputs = outputs or _predict(task, splits, split, config, console)
+    outputs = outputs or _predict(task, splits, split, config)
     tables = task.tables(splits, split, outputs)
     floor = {}
     if splits.datasets.keys() >= {*config.task_family.floor_reads}:

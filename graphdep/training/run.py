@@ -19,11 +19,10 @@ from filelock import FileLock, Timeout
 from lightning.pytorch.loggers import Logger
 from lightning.pytorch.utilities.model_helpers import is_overridden
 from rich.console import Console
-from rich.text import Text
 from torch import Tensor
 
 from graphdep.io.console import plain_console
-from graphdep.io.files import BEST, atomic_path, remove_leftovers
+from graphdep.io.files import BEST, LAST, atomic_path, remove_leftovers
 from graphdep.io.progress import showing_progress
 from graphdep.training.build import BuildInputs, backbone_of, load_pretrained, resolve_precision
 from graphdep.training.checkpoint import RunCheckpoint, RunState, load_task, monitored, read_checkpoint
@@ -36,6 +35,7 @@ from graphdep.training.splits import Splits
 from graphdep.training.trainer import (
     METRICS,
     STEPS,
+    BatchProgress,
     EpochReport,
     MetricsFile,
     Processes,
@@ -118,7 +118,7 @@ _RESULT_KEYS = {
 _RESULT_KEYS |= {"epochs": int, "seconds_per_epoch": (int, float)}  # type: ignore[dict-item]
 
 # The last checkpoint first: after a kill no run must resume from that of another run.
-_FILES = ("last.ckpt", RESULT, PREDICTIONS, METRICS, STEPS, CURVES, RUN_FILE)
+_FILES = (LAST, RESULT, PREDICTIONS, METRICS, STEPS, CURVES, RUN_FILE)
 
 logger = logging.getLogger("graphdep.training")
 
@@ -169,7 +169,7 @@ def train(
             ``curves.png`` (values of every epoch), ``predictions.csv`` of the test split, or without one of
             the validation split, for dialogues ``responses-val.jsonl`` and ``responses-test.jsonl``, and
             ``last.ckpt``, which is removed at the end unless more epochs may help: the last validation was
-            the best and the learning rate is constant.
+            the best and the learning rate is constant. :func:`ablate` always removes it.
         splits: The data. (default: loaded by the settings)
         resume: Resume an interrupted run in this folder, with the same result as without interruption. A
             finished run is not repeated; with a larger ``max_epochs`` it continues from ``last.ckpt``, or
@@ -232,6 +232,7 @@ def train_model(
     progress = _Progress(console=console, callbacks=tuple(callbacks))
     run = _run(config, folder, splits, False, progress, None, Processes())
     assert run is not None  # the process is the first
+    (folder / LAST).unlink(missing_ok=True)  # it is not resumed
     return run
 
 
@@ -258,9 +259,11 @@ def _run(
     with processes.together(), folder_lock(folder) if processes.first else contextlib.nullcontext():
         if processes.first:
             _sweep(folder, config.task_family.files)
-        console = progress.console or plain_console(stderr=True, quiet=not processes.first)
+        console = progress.console if processes.first else plain_console(quiet=True)
+        console = console or plain_console(stderr=True)
         title = progress.title or f"{config.label} seed {config.seed}"
-        with showing_progress(lambda text: console.print(Text(f"{title}  {text}"), soft_wrap=True)):
+        progress = progress._replace(console=console, title=title)
+        with showing_progress(console, title):
             return _train(config, folder, splits, resume, progress, floor_frozen, processes)
 
 
@@ -293,8 +296,7 @@ def _train(
     metric = monitored(config, task)
     floor = partial(_val_floor, splits, metric.name)
     checkpoint = RunCheckpoint(folder, state, metric, config.patience, config.keep, floor, config.val_every)
-    console = progress.console if first else plain_console(quiet=True)
-    report = EpochReport(progress.title or f"{config.label} seed {config.seed}", checkpoint, console)
+    report = EpochReport(progress.title or "", checkpoint, progress.console)
     if state.data["relations"] and config.may_read_labels:
         report.say(f"relations: {state.data['relations']}")
     if asked == "auto":
@@ -304,7 +306,7 @@ def _train(
         write_run(folder / RUN_FILE, config)
     with quiet():
         logger = make_logger(progress.logger, folder, config, report.title) if first else None
-        callbacks = [checkpoint, report, *([values] if first else []), *progress.callbacks]
+        callbacks = [checkpoint, BatchProgress(), report, *([values] if first else []), *progress.callbacks]
         trainer = make_trainer(config, folder, callbacks, logger, processes)
         device = trainer.strategy.root_device
         task.filler = None if several else wanted_filler(task, splits, config, device)
@@ -336,7 +338,7 @@ def _train(
     if unseen:
         report.say(f"scoring {', '.join(f'{len(splits[name])} examples of {name}' for name in unseen)}")
     _draw_curves(folder / CURVES, values, checkpoint, report.title)
-    result = _result(best, config, kept.data, checkpoint, splits, found, floor_frozen, report.console)
+    result = _result(best, config, kept.data, checkpoint, splits, found, floor_frozen)
     _write_json(folder / RESULT, result)  # last, since it marks the run as finished
     if not _can_continue(config, checkpoint):
         checkpoint.last_path.unlink(missing_ok=True)
@@ -442,7 +444,7 @@ def _set_aside(folder: Path, files: tuple[str, ...], resume: bool, val_every: in
         number += 1
         previous = folder / f"previous-{number}"
     previous.mkdir()
-    if "last.ckpt" in names and RESULT not in names:
+    if LAST in names and RESULT not in names:
         logger.warning(
             "%s: an unfinished run is moved to %s; resume (--resume) would continue it",
             *(folder, previous),
@@ -451,7 +453,9 @@ def _set_aside(folder: Path, files: tuple[str, ...], resume: bool, val_every: in
         logger.warning(
             "%s: no last.ckpt to resume from, a new run starts%s; moved to %s: %s",
             folder,
-            " (a finished run keeps it only if its last epoch was the best)" if RESULT in names else "",
+            " (train keeps it after a run only if the last epoch was the best, ablate never)"
+            if RESULT in names
+            else "",
             *(previous, ", ".join(names)),
         )
     elif RESULT in names:
@@ -485,7 +489,7 @@ def _epochs(folder: Path) -> int:
 
 def _resume_from(folder: Path, state: RunState) -> tuple[Path | None, int]:
     """The checkpoint to resume from, if there is one, and its number of epochs."""
-    path = folder / "last.ckpt"
+    path = folder / LAST
     if not path.exists():
         return None, 0
     content = read_checkpoint(path)["graphdep"]
@@ -516,7 +520,7 @@ def _finished(folder: Path, state: RunState) -> dict[str, Any] | None:
     except (ValueError, KeyError, TypeError):
         complete = False
     if not complete:  # the run resumes from its checkpoint and writes the result again
-        how = "resumes from its last checkpoint" if (folder / "last.ckpt").exists() else "is repeated"
+        how = "resumes from its last checkpoint" if (folder / LAST).exists() else "is repeated"
         logger.warning("%s is damaged or incomplete: the run %s", path, how)
         return None
     _check_same(path, state, config, digest, result["own_edges"])
@@ -568,12 +572,11 @@ def _result(
     splits: Splits,
     found: float | None,
     floor_frozen: Mapping[str, float],
-    console: Console,
 ) -> dict[str, Any]:
     scored = SplitScores()
     for split in config.splits[1:]:
         seen = run.best_outputs if split == "val" else ()
-        scored = scored | score_split(task, splits, split, config, run.folder, console, seen)
+        scored = scored | score_split(task, splits, split, config, run.folder, seen)
     predicted = read_predictions(run.folder / PREDICTIONS)
     return {
         "task": config.task,

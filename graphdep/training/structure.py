@@ -134,14 +134,14 @@ def plan_runs(
     if 60 * needed > left and count == least:
         whole = math.ceil(needed + minutes - left / 60)
         raise ValueError(
-            f"'minutes' is too short: {least} examples take about {whole} minutes (got {minutes:g}): use "
-            "more --minutes, or fewer --seeds or --epochs"
+            f"'minutes' is too short: {least} examples take about {plural(whole, 'minute')} (got "
+            f"{minutes:g}): use more --minutes, or fewer --seeds or --epochs"
         )
     plan = Plan(None if count == there else count, there, epochs, val_every, round(needed, 1))
     _write(path, json.dumps({"asked": asked, "plan": vars(plan)}, indent=1))
     console.print(
-        f"{len(rows.rows)} rows, {seeds} seeds, {epochs} epochs, {count:,} of {there:,} examples to train "
-        f"on: about {needed:.0f} minutes",
+        f"{len(rows.rows)} rows, {seeds} seeds, {plural(epochs, 'epoch')}, {count:,} of {there:,} examples "
+        f"to train on: about {plural(round(needed), 'minute')}",
         markup=False,
     )
     return plan
@@ -360,7 +360,8 @@ def _used(plan: Plan, minutes: float, settings: Mapping[str, Any]) -> tuple[dict
     trained = there if plan.limit_train is None else plan.limit_train
     said = f"All {there:,} examples were trained on."
     if trained < there:
-        why = f"more did not fit into {minutes:g} minutes (more --minutes, or fewer --seeds or --epochs)"
+        limit = f"{minutes:g} minute{'s' * (minutes != 1)}"
+        why = f"more did not fit into {limit} (more --minutes, or fewer --seeds or --epochs)"
         said = f"{trained:,} of {there:,} examples were trained on: {why}."
     elif settings.get("limit_train") is not None:
         said = f"{there:,} examples were trained on, by --limit-train."
@@ -559,6 +560,7 @@ def _row(row: Mapping[str, Any], metric: str) -> dict[str, Any]:
         "mean": row["metrics"][metric]["mean"],
         "difference": against.get("difference"),
         "interval": against.get("interval"),
+        "identical": against.get("identical"),
     }
 
 

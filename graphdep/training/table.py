@@ -232,7 +232,7 @@ def notes(summary: dict[str, Any]) -> list[str]:
     capped = sum(row["capped"] for row in summary["rows"])
     if capped:
         runs = sum(row["n"] for row in summary["rows"])
-        lines.append(f"- {capped} of {runs} runs were best in their last epoch: more epochs may help")
+        lines.append(f"- runs that were best in their last epoch: {capped} of {runs}; more epochs may help")
     lines += _below_floor(summary)
     lines += _floor_notes(summary)
     lines += _data_notes(summary)
@@ -278,8 +278,10 @@ def _comparison_notes(summary: dict[str, Any], against: list[dict[str, Any]]) ->
     ]
     if (bound := summary.get("bound")) is not None:
         lines.append(f"- {VERDICTS.format(bound)}")
-    if any(found["identical"] for found in against):
-        lines.append(f"- {SAME_PREDICTIONS}")
+    same = [row["label"] for row in summary["rows"] if row["against"] and row["against"]["identical"]]
+    if same:
+        said, _, why = SAME_PREDICTIONS.partition(":")
+        lines.insert(0, f"- {', '.join(same)}: {said} as {label}:{why}")
     return lines
 
 
@@ -333,8 +335,8 @@ def _data_notes(summary: dict[str, Any]) -> list[str]:
         counted = ", ".join(f"{size} {split}" for split, size in data["examples"].items())
         chains = sum(data["chain_trees"].values())
         lines.append(
-            f"- {whose}: {counted} examples, {data['vocabulary']} words; parser {data['parser']}, {chains} "
-            "chain trees"
+            f"- {whose}: {counted} examples, {data['vocabulary']} words; parser {data['parser']}, "
+            f"{plural(chains, 'chain tree')}"
         )
         shares = ", ".join(
             f"{share:.1%} of {split}" for split, share in data["unknown_words"].items() if share
@@ -386,12 +388,13 @@ def _beside(scores: dict[str, float], summary: dict[str, Any]) -> list[str]:
     return _scored(summary, cells, ["" for _ in _between(summary)], lambda _: "")
 
 
-def _difference(against: dict[str, Any], digits: int = 4) -> str:
-    """The difference to the reference, with its interval."""
-    if not against:
+def difference_text(against: dict[str, Any]) -> str:
+    """The difference to the reference with its interval, unless the predictions are the same."""
+    if against.get("interval") is None:
         return ""
-    numbers = (against["difference"], *against["interval"])
-    return "{} [{}, {}]".format(*(f"{number:+.{digits}f}" for number in numbers))
+    if against["identical"]:
+        return "same predictions"
+    return "{:+.4f} [{:+.4f}, {:+.4f}]".format(against["difference"], *against["interval"])
 
 
 def visible_text(compared: dict[str, Any]) -> str:
@@ -401,7 +404,7 @@ def visible_text(compared: dict[str, Any]) -> str:
 
 
 _AGAINST: dict[str, Callable[[dict[str, Any]], str]] = {
-    DIFFERENCE: _difference,
+    DIFFERENCE: difference_text,
     VISIBLE: visible_text,
     VERDICT: lambda against: against.get("verdict", ""),
 }

@@ -1,4 +1,4 @@
-"""The Lightning trainer, progress bars and logs."""
+"""The Lightning trainer, progress and logs."""
 
 from __future__ import annotations
 
@@ -27,77 +27,56 @@ from lightning.fabric.plugins.environments import (
 from lightning.pytorch.loggers import Logger
 from lightning.pytorch.strategies import DDPStrategy
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
 from graphdep.io.console import plain_console
 from graphdep.io.files import atomic_path, long_fields
-from graphdep.io.limits import check_choice, check_logger, check_whole
+from graphdep.io.limits import check_choice, check_logger, check_whole, plural
 from graphdep.io.process import end_with_parent
+from graphdep.io.progress import Progress
 from graphdep.training.build import FULL, TF32, resolve_precision
 from graphdep.training.checkpoint import AtomicCheckpointIO, RunCheckpoint, monitored_score
 from graphdep.training.config import TrainConfig
 from graphdep.training.learning_task import LearningTask
 
 
-class BatchBar:
-    """A progress bar of batches, shown only on a terminal and removed when closed.
+class BatchProgress(L.Callback):
+    """Progress of epochs, validations and predictions by batches.
 
     Args:
-        console: Where it is shown.
+        scoring: Name of a prediction. (default: ``"scoring"``)
     """
 
-    def __init__(self, console: Console) -> None:
-        self.console = console
-        self._bar: Progress | None = None
+    def __init__(self, scoring: str = "scoring") -> None:
+        self.scoring = scoring
+        self._progress = Progress("", shown=False)
 
-    def start(self, what: str, total: float) -> None:
-        """Shows a new bar."""
-        self.close()
-        if not self.console.is_terminal or self.console.quiet:
-            return
-        description = TextColumn("{task.description}", markup=False)
-        columns = (description, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        self._bar = Progress(*columns, console=self.console, transient=True)
+    def _start(self, what: str, batches: float, wait: float = 2.0) -> None:
+        self._progress.close()
         # The number of batches by tokens is unknown.
-        self._task = self._bar.add_task(what, total=total if math.isfinite(total) else None)
-        self._bar.start()
+        total = int(batches) if math.isfinite(batches) else None
+        self._progress = Progress(what, total, at_once=True, wait=wait)
 
-    def advance(self) -> None:
-        """Counts a batch."""
-        if self._bar is not None:
-            self._bar.advance(self._task)
+    def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        # Epochs have lines of their own.
+        epoch = f"epoch {trainer.current_epoch + 1}/{trainer.max_epochs}"
+        self._start(epoch, trainer.num_training_batches, wait=10.0)
 
-    def close(self) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-            self._bar = None
-
-
-class ScoringBar(L.Callback):
-    """A progress bar while a split is scored.
-
-    Args:
-        what: Its description.
-        console: Where it is shown. (default: stderr)
-    """
-
-    def __init__(self, what: str, console: Console | None = None) -> None:
-        self.what, self.bar = what, BatchBar(console or plain_console(stderr=True))
+    def on_validation_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        self._start("validation", float(sum(trainer.num_val_batches)), wait=10.0)
 
     def on_predict_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        self.bar.start(self.what, float(sum(trainer.num_predict_batches)))
+        self._start(self.scoring, float(sum(trainer.num_predict_batches)))
 
-    def on_predict_batch_end(self, *args: Any, **kwargs: Any) -> None:
-        self.bar.advance()
+    def _advance(self, *args: Any, **kwargs: Any) -> None:
+        self._progress.advance()
 
-    def on_predict_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        self.bar.close()
+    on_train_batch_end = on_validation_batch_end = on_predict_batch_end = _advance
 
-    def on_exception(
-        self, trainer: L.Trainer, pl_module: L.LightningModule, exception: BaseException
-    ) -> None:
-        self.bar.close()
+    def _close(self, *args: Any, **kwargs: Any) -> None:
+        self._progress.close()
+
+    on_train_epoch_end = on_predict_end = on_exception = _close
 
 
 class EpochReport(L.Callback):
@@ -112,23 +91,8 @@ class EpochReport(L.Callback):
     def __init__(self, title: str, checkpoint: RunCheckpoint, console: Console | None = None) -> None:
         self.title, self.checkpoint = title, checkpoint
         self.console = console or plain_console(stderr=True)
-        self.bar = BatchBar(self.console)
-
-    def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        epoch = f"epoch {trainer.current_epoch + 1}/{trainer.max_epochs}"
-        self.bar.start(f"{self.title} {epoch}", trainer.num_training_batches)
-
-    def on_train_batch_end(self, *args: Any, **kwargs: Any) -> None:
-        self.bar.advance()
-
-    def on_validation_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        self.bar.start(f"{self.title} validation", float(sum(trainer.num_val_batches)))
-
-    def on_validation_batch_end(self, *args: Any, **kwargs: Any) -> None:
-        self.bar.advance()
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        self.bar.close()
         loss = float(trainer.callback_metrics["train_loss"])
         parts = [f"epoch {trainer.current_epoch + 1:>3}/{trainer.max_epochs}", f"train_loss {loss:.4f}"]
         seconds = f"{self.checkpoint.seconds[-1]:.1f} s"
@@ -147,23 +111,17 @@ class EpochReport(L.Callback):
         """Prints a line about the run."""
         self.console.print(Text(f"{self.title}  {text}"), soft_wrap=True)  # Text, to ignore markup
 
-    def on_exception(
-        self, trainer: L.Trainer, pl_module: L.LightningModule, exception: BaseException
-    ) -> None:
-        self.bar.close()
-
 
 def why_early(checkpoint: RunCheckpoint) -> str:
     """Why a run stopped before ``max_epochs``; empty if it did not."""
     if not checkpoint.stopped_early or checkpoint.epochs >= checkpoint.state.config.max_epochs:
         return ""
     waited = checkpoint.epochs - checkpoint.best_epoch
-    for_long = f"{waited} epochs" if waited > 1 else "1 epoch"
     free = waited - checkpoint.waited
     uncounted = f" ({free} at no skill not counted)" if free else ""
     return (
-        f"stopped early: no better val_{checkpoint.metric.name} for {for_long}{uncounted} (--set "
-        "patience=none goes on)"
+        f"stopped early: no better val_{checkpoint.metric.name} for {plural(waited, 'epoch')}{uncounted} "
+        "(--set patience=none goes on)"
     )
 
 

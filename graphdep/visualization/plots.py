@@ -475,9 +475,14 @@ class AttentionMap:
         options["figsize"] = figsize or _COLUMN
         return plot_attention(values[layer, head], self.words, titles=[titles[head]], **options)
 
+    @property
+    def summary(self) -> str:
+        """The size of the map in a few words; special nodes are not counted."""
+        counts = {"word": self.special.count(False), "layer": len(self.layers), "head": self.heads}
+        return ", ".join(plural(count, name) for name, count in counts.items())
+
     def __repr__(self) -> str:
-        sizes = f"{len(self.words)} words, {len(self.layers)} layers, {self.heads} heads"
-        return f"{type(self).__name__}({sizes})"
+        return f"{type(self).__name__}({self.summary})"
 
 
 def plot_edge_matrix(

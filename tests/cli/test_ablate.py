@@ -104,7 +104,7 @@ def test_rows_are_compared_with_a_reference(run, tiny, tmp_path):
     assert "| verdict |" not in header
     results = [json.loads(path.read_text()) for path in (tmp_path / "runs").rglob("result.json")]
     last = sum(result["best_epoch"] == result["config"]["max_epochs"] for result in results)
-    assert f"- {last} of 4 runs were best in their last epoch" in table
+    assert f"- runs that were best in their last epoch: {last} of 4;" in table
     done = run("ablate", *models, "--reference", "lstm")
     assert "'reference' must be one of dt, transformer (got 'lstm')" in done.stderr
 

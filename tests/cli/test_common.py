@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import inspect
 import io
 import json
 import math
@@ -21,7 +22,21 @@ from hypothesis import strategies as st
 
 import graphdep
 from graphdep.cli import common as module
+from graphdep.cli import look, train, use
 from graphdep.cli.common import signals_as_interrupts, stream_texts
+
+
+def test_commands_with_a_checkpoint_say_that_they_load():
+    commands = [
+        found
+        for part in (look, train, use)
+        for name, found in inspect.getmembers(part, inspect.isfunction)
+        if found.__module__ == part.__name__
+        and name[0] != "_"
+        and "checkpoint" in inspect.signature(found).parameters
+    ]
+    assert {"evaluate", "embed"} < {one.__name__ for one in commands}
+    assert [one.__name__ for one in commands if "report_loading()" not in inspect.getsource(one)] == []
 
 
 def slow(content: str) -> list[str]:

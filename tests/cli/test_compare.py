@@ -83,6 +83,7 @@ def test_the_same_predictions_are_not_called_equality(run, folder):
     done = run("compare", "one", "other", "--bound", 0.5)
     assert done.exit_code == 0, done.stderr
     assert "The same predictions: two systems that compute the same" in done.stdout
+    assert "same predictions" in " ".join(done.stdout.partition("The same")[0].split())
     assert "Settings that differ, A / B: edges dra / sia." in done.stdout
     summary = json.loads(run("compare", "one", "other", "--bound", 0.5, "--json").stdout)
     assert summary["differing"] == {"edges": [["dra"], ["sia"]]}

@@ -42,7 +42,7 @@ def test_the_whole_demo(run, quick, tmp_path):
     assert (output / "table.md").exists()
     assert (output / "agreement" / "table.md").exists()
     agreement, pairs = (", ".join(names) for names in (demo.AGREEMENT_MODELS, demo.MODELS))
-    assert done.stderr.index(f"3. Agreement, 1 seeds: {agreement}") < done.stderr.index(f"1 seeds: {pairs}")
+    assert done.stderr.index(f"3. Agreement, 1 seed: {agreement}") < done.stderr.index(f"1 seed: {pairs}")
     seen = re.search(r"of its subject \(validation accuracy: transformer (\d\.\d\d), dt", done.stderr)
     assert 0 <= float(seen[1]) <= 1
     summary = json.loads(done.stdout)

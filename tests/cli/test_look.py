@@ -311,7 +311,7 @@ def test_a_picture_and_the_weights(run, checkpoint, tmp_path):
     assert found["words"] == ["[ROOT]", "ann", "likes", "bob"]
     assert found["layers"] == ["layer 1", "layer 2"]
     assert found["alpha"] == shown.alpha.tolist()
-    assert "4 words, 2 layers, 2 heads -> new/maps.png" in done.stderr
+    assert "3 words, 2 layers, 2 heads -> new/maps.png" in done.stderr
 
 
 def test_the_gate_instead_of_the_weights(run, checkpoint, tmp_path):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import logging
 import re
 from collections.abc import Sequence
@@ -107,13 +108,14 @@ def test_wrong_words_are_named():
             WordByWord().parse_words(words)
 
 
-def test_the_progress_bar_is_on_stderr_and_off_by_default(capsys):
+def test_progress_is_on_stderr_and_waits(capsys, monkeypatch):
     WordByWord().parse(["a", "b"])
-    assert capsys.readouterr().err == ""
-    WordByWord(progress=True).parse(["a", "b"])
-    captured = capsys.readouterr()
-    assert "2/2" in captured.err
-    assert captured.out == ""
+    assert capsys.readouterr() == ("", "")
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    for progress, shown in ((None, False), (True, True), (False, False)):
+        WordByWord(progress=progress).parse(["a", "b"])
+        out, err = capsys.readouterr()
+        assert (out, "2/2" in err) == ("", shown)
 
 
 def test_chunks_are_bounded_and_complete():
@@ -158,14 +160,13 @@ def test_wrong_texts_of_a_stream_are_named_when_they_come():
         list(WordByWord().iter_parse(iter(["a", 7])))
 
 
-def test_progress_of_a_stream(capsys):
-    texts = ["a"] * 300
-    list(WordByWord().iter_parse(iter(texts)))
-    assert capsys.readouterr().err == "parsing: 256 texts\nparsing: 300 texts\n"
-    list(WordByWord().iter_parse(iter(texts), total=300))
-    assert "parsing: 256 of 300 texts\n" in capsys.readouterr().err
-    list(WordByWord().iter_parse(iter(texts[:63]), total=63))
-    assert capsys.readouterr().err == ""
+def test_progress_of_a_stream(capsys, monkeypatch):
+    times = itertools.count(0, 3)
+    monkeypatch.setattr("graphdep.io.progress.time.monotonic", lambda: next(times))
+    list(WordByWord().iter_parse(iter(["a"] * 600)))
+    assert capsys.readouterr().err == "parsing texts: 256\n"
+    list(WordByWord().iter_parse(iter(["a"] * 600), total=600))
+    assert capsys.readouterr().err == "parsing 600 texts: 43%\n"
 
 
 def test_a_wrapper_has_the_properties_of_its_parser():

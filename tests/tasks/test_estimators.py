@@ -459,8 +459,8 @@ ASKED_ERRORS = {
         (([["a", 3]], [[(0, 1)]]), T, r"'sentences\[0\]\[1\]' must be a string"),
         (([["a"]], []), V, "'spans' must have 1 value, one for each of the sentences"),
         (([["a"]], ["ab"]), T, r"'spans\[0\]' must be a list \(got str 'ab'\)"),
-        (([["a"]], [[(0, 2)]]), V, r"'sentences\[0\]': span 1 reaches beyond the 1 words"),
-        ((["<e1>a</e1>"],), V, r"'sentences\[0\]' has 1 marked spans, but the model was trained on 2"),
+        (([["a"]], [[(0, 2)]]), V, r"'sentences\[0\]': span 1 reaches beyond the 1 word \("),
+        ((["<e1>a</e1>"],), V, r"'sentences\[0\]' has 1 marked span, but the model was trained on 2"),
     ],
 }
 FIT_ERRORS = {
@@ -498,7 +498,7 @@ FIT_ERRORS = {
         ((TAGGED,), [1] * 20, T, r"'labels\[0\]' must be a string"),
         ((TAGGED,), ["x"] * 20, V, "'labels' must have at least two labels"),
         ((TAGGED[:1] * 2,), ["x", "y"], V, "must have at least two different examples"),
-        (([TAGGED[0], "<e1>a</e1>"],), ["x", "y"], V, r"has 1 marked spans, but 'sentences\[0\]' has 2"),
+        (([TAGGED[0], "<e1>a</e1>"],), ["x", "y"], V, r"has 1 marked span, but 'sentences\[0\]' has 2"),
     ],
 }
 

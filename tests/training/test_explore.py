@@ -237,9 +237,7 @@ def test_layers_of_other_sizes_are_no_map():
     layers = [("a", pairs, torch.ones(1, 2)), ("b", pairs, torch.ones(1, 3))]
     with pytest.raises(ValueError, match=r"different numbers of heads: \[2, 3\]"):
         AttentionMap.of(["w"], [False], word, layers)
-    assert (
-        repr(AttentionMap.of(["w"], [False], word, layers[:1])) == "AttentionMap(1 words, 1 layers, 2 heads)"
-    )
+    assert repr(AttentionMap.of(["w"], [False], word, layers[:1])) == "AttentionMap(1 word, 1 layer, 2 heads)"
 
 
 def test_attention_map_is_exported():

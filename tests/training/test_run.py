@@ -635,7 +635,7 @@ def test_resuming_without_a_last_checkpoint_does_not_cost_the_best_one(copied, c
     train(config.replace(max_epochs=5) if len(left) > 1 else config.replace(lr=0.5), copied, resume=True)
     assert (copied / "previous" / "best.ckpt").read_bytes() == best
     assert (copied / "best.ckpt").read_bytes() != best
-    why = " (a finished run keeps it only if its last epoch was the best)" if len(left) > 1 else ""
+    why = " (train keeps it after a run only if the last epoch was the best, ablate never)" * (len(left) > 1)
     assert (
         f"no last.ckpt to resume from, a new run starts{why}; moved to {copied / 'previous'}: " in caplog.text
     )

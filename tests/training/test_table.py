@@ -164,6 +164,7 @@ def test_rows_that_are_no_better_than_counting_are_named(monkeypatch):
 def test_a_terminal_breaks_no_name_and_no_number(more, score, width):
     papers = [paper({"dt": {score: 0.9}})] if score else []
     compared = {"difference": -0.4175, "interval": (-0.5219, -0.3131), "smallest_visible": 0.1383}
+    compared["identical"] = False
     row = {"name": "dt", "label": "dt-nolevel-nopos@random-labels", "model": "dt", "n": 2, "failed": {}}
     scores = ((0.4188, 0.0265), (0.5199, 0.0377))
     values = [{"mean": mean, "std": std, "values": []} for mean, std in scores]
@@ -273,9 +274,16 @@ def test_a_table_of_rows_of_one_s_own(tmp_path, tiny):
         *(("slow", "dt", 1), ("fast", "dt", 1), ("dt", "dt", 1))
     ]
     assert [row["against"] and row["against"]["row"] for row in summary["rows"]] == [None, "slow", "slow"]
+    summary["rows"][1]["against"]["identical"] = True
+    text = markdown(summary)
+    assert "- fast: the same predictions as slow: two systems that compute the same" in text
+    assert [line.split(" | ")[2] for line in text.splitlines() if line.startswith("| fast ")] == [
+        "same predictions"
+    ]
     assert summary["rows"][0]["about"].endswith("with lr=0.001")
     assert summary["papers"] == []
     assert len(list((tmp_path / "rows").glob("*/run.yaml"))) >= 2
+    assert not [*(tmp_path / "rows").glob("*/last.ckpt")]
     for wrong, message in (
         ({"a": {"lr": 1}}, "row 'a' has no 'model'"),
         ({"a": {"model": "dt"}, "b": {"model": "dt"}}, "row 'b' has the same settings as row 'a'"),

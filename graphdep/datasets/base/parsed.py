@@ -10,7 +10,6 @@ import logging
 import os
 import pickle
 import re
-import sys
 import types
 from abc import abstractmethod
 from collections import Counter
@@ -30,9 +29,10 @@ from graphdep.datasets.base.raw import RawFiles
 from graphdep.datasets.base.rows import KnownOptions, Label, some_of
 from graphdep.io.files import atomic_path, file_digest, home_path, place_error
 from graphdep.io.limits import check_choice, check_least, plural
+from graphdep.io.progress import say, with_progress
 from graphdep.parsing.enhanced import LEVELS, check_arcs, check_engine, enhance, enhance_fingerprint
 from graphdep.parsing.parser import Input, Parser, parse_joined
-from graphdep.parsing.resolver import parser_overrides, resolve_parser
+from graphdep.parsing.resolver import resolve_parser
 from graphdep.sentence.intake import needs_tree, with_tree
 from graphdep.sentence.sentence import Sentence
 from graphdep.version import __version__
@@ -519,10 +519,9 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
         if loaded is not None:
             self._payload = loaded
             return
-        quiet = parser_overrides().progress is False
-        if self.log and not quiet and "PYTEST_CURRENT_TEST" not in os.environ:
+        if self.log and "PYTEST_CURRENT_TEST" not in os.environ:
             own = getattr(self, "files", {}).get(self.split)
-            print(f"Processing {own.name if own else f'{self.corpus} ({self.split})'} ...", file=sys.stderr)
+            say(f"Processing {own.name if own else f'{self.corpus} ({self.split})'} ...")
         self.process()
 
     def _needed(self) -> list[str]:
@@ -560,8 +559,8 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
         examples = self._some_examples(self.split, self.limit)
         failures = self.parser_failures  # without those of the training split
         vocab = self._learn(examples)
-        made = zip(self.make_data(examples, vocab), examples)
-        kept = [(data, example) for data, example in made if self.pre_filter is None or self.pre_filter(data)]
+        made = zip(with_progress(examples, "making examples"), self.make_data(examples, vocab))
+        kept = [(data, example) for example, data in made if self.pre_filter is None or self.pre_filter(data)]
         if not kept:
             raise ValueError(f"'pre_filter' removes all {len(examples)} examples (got {self.pre_filter!r})")
         change = self.pre_transform

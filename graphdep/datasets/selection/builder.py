@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -32,6 +30,7 @@ from graphdep.datasets.selection.store import (
     parse_utterances,
 )
 from graphdep.io.files import atomic_path
+from graphdep.io.progress import Progress
 from graphdep.parsing.parser import Parser
 from graphdep.sentence.sentence import Sentence
 from graphdep.vocab.relations import label_counts
@@ -39,7 +38,6 @@ from graphdep.vocab.vocab import SPECIALS, Tokens, Vocab
 
 # Pools that are parsed and written together.
 POOLS = 512
-_SECONDS = 10.0  # between two lines of progress
 
 
 def build_store(
@@ -69,14 +67,11 @@ def build_store(
         OSError: If the file cannot be written, as on a full disk.
     """
     with atomic_path(path) as temporary, _new_database(path, temporary) as database:
-        addition, last = Addition(database, graphs, arcs), time.monotonic()
-        rest = iter(pools)
-        while some := list(islice(rest, POOLS)):
-            addition.add(some, parser)
-            if log is not None and time.monotonic() - last > _SECONDS:
-                last, totals = time.monotonic(), addition.totals
-                text = f"{totals['pairs']:,} pairs, {totals['utterances']:,} different utterances"
-                print(f"{log}: {text}", file=sys.stderr, flush=True)
+        addition, rest = Addition(database, graphs, arcs), iter(pools)
+        with Progress(f"{log}, contexts", shown=log is not None) as progress:
+            while some := list(islice(rest, POOLS)):
+                addition.add(some, parser)
+                progress.advance(len(some))
         addition.finish()
 
 

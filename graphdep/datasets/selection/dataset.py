@@ -7,7 +7,6 @@ import json
 import logging
 import os
 import random
-import sys
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -53,9 +52,10 @@ from graphdep.datasets.selection.store import (
 )
 from graphdep.io.files import file_digest, home_path
 from graphdep.io.limits import check_least
+from graphdep.io.progress import say
 from graphdep.parsing.enhanced import LEVELS, check_arcs, check_engine, enhance, enhance_fingerprint
 from graphdep.parsing.parser import Parser, ParserUnavailableError
-from graphdep.parsing.resolver import parser_overrides, resolve_parser
+from graphdep.parsing.resolver import resolve_parser
 from graphdep.sentence.sentence import Sentence
 from graphdep.version import __version__
 from graphdep.vocab.pieces import VocabTokens
@@ -455,10 +455,9 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
             raise FileNotFoundError(self._missing(split))
         self._check_some(sum(1 for _ in islice(self._pools(split, None), 1)), Path(self.raw_dir), split)
         name = f"{self.corpus} ({split})"
-        quiet = parser_overrides().progress is False
-        shown = self.log and not quiet and "PYTEST_CURRENT_TEST" not in os.environ
+        shown = self.log and "PYTEST_CURRENT_TEST" not in os.environ
         if shown:
-            print(f"Processing {name} ...", file=sys.stderr)
+            say(f"Processing {name} ...")
         build_store(
             store.path,
             self._pools(split, limit),

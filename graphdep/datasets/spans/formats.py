@@ -289,7 +289,7 @@ def _tacred_rows(row: TextRow, reading: Reading) -> Iterator[dict[str, Any]]:
     further = 1 if reading.span_end == "last" else 0
     first, last, other, end = (row.values[name] for name in _ENDS)
     spans = [[first, last + further], [other, end + further]]
-    if wrong := wrong_spans(spans, len(words), "words"):
+    if wrong := wrong_spans(spans, len(words), "word"):
         raise row.error(f"{wrong}; 'subj_end' and 'obj_end' are {_ENDS_ARE[reading.span_end]}")
     named = {reading.label: row.values["relation"]} if row.values.get("relation") is not None else {}
     yield _row(row.place, row.values, spans, (*_ENDS, "relation"), **named)
@@ -420,7 +420,7 @@ def _entity(place: str, entity: Any, size: int) -> Range:
     check_forms(place, entity, {"start": WHOLE, "end": WHOLE})
     ends = entity["start"], entity["end"]
     with placed(place):
-        check_spans([ends], size, "words")
+        check_spans([ends], size, "word")
     return ends
 
 

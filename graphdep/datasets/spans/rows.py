@@ -26,7 +26,7 @@ from graphdep.datasets.base.rows import (
     taken,
 )
 from graphdep.io.files import placed
-from graphdep.io.limits import MAX_WORDS, shown
+from graphdep.io.limits import MAX_WORDS, plural, shown
 from graphdep.parsing.parser import WordLimit
 from graphdep.sentence.intake import Intake
 from graphdep.sentence.sentence import Sentence
@@ -153,7 +153,7 @@ class SpanExample:
     def __post_init__(self) -> None:
         with placed(self.place):
             if self.text is None:
-                check_spans(self.spans, len(self.words), "words")
+                check_spans(self.spans, len(self.words), "word")
             else:
                 check_ranges(self.spans, self.text)
         check_tree_words(self.place, self.words, self.tree)
@@ -198,7 +198,7 @@ def wrong_spans(spans: Sequence[Any], size: int, what: str) -> str:
         if start >= stop:
             return f"span {number} is empty: its end must be after its start (got {ends})"
         if start < 0 or stop > size:
-            return f"span {number} reaches beyond the {size} {what} (got {ends})"
+            return f"span {number} reaches beyond the {plural(size, what)} (got {ends})"
     return ""
 
 
@@ -211,7 +211,7 @@ def check_spans(spans: Sequence[Any], size: int, what: str) -> None:
 
 def check_ranges(spans: Sequence[Any], text: str) -> None:
     """Raises :class:`ValueError` if character spans are wrong for a text, or one has only white space."""
-    check_spans(spans, len(text), "characters")
+    check_spans(spans, len(text), "character")
     for number, span in enumerate(spans, 1):
         if not (inside := text[slice(*span)]).strip():
             raise ValueError(f"span {number} has no word (got {inside!r})")

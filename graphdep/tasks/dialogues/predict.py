@@ -22,8 +22,6 @@ from graphdep.tasks.dialogues.settings import DialogueConfig
 from graphdep.training.estimator import CheckpointModel
 from graphdep.vocab.vocab import detokenize
 
-_PROGRESS_FROM = 64
-
 
 class Responder(CheckpointModel):
     """Generates responses to dialogues with a trained model.
@@ -117,8 +115,7 @@ class Responder(CheckpointModel):
         """Like :meth:`respond`, but returns ids of words or pieces with their scores."""
         examples = self._examples(contexts)
         found: list[list[Hypothesis]] = [[] for _ in examples]
-        much = len(examples) >= _PROGRESS_FROM
-        for numbers, batch in self._predictor.batches(examples, "responding", much=much):
+        for numbers, batch in self._predictor.batches(examples, "responding"):
             responses = self.model.generate(batch, self.decoding)
             for number, hypotheses in zip(numbers, responses):
                 found[number] = hypotheses

@@ -14,6 +14,7 @@ from torch_geometric.loader import DataLoader
 
 from graphdep.datasets.glue import CORPORA, GLUE, MAX_SCORE, corpus_folder, part_files, part_pattern
 from graphdep.io.files import check_folder, check_replaced, home_path, temporary_folder
+from graphdep.io.progress import with_progress
 from graphdep.parsing import Parser
 from graphdep.training.estimator import (
     check_batch_size,
@@ -21,7 +22,6 @@ from graphdep.training.estimator import (
     check_weights,
     parser_to_use,
     resolve_device,
-    tracked,
 )
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger("graphdep")
 
 ARCHIVE = "submission.zip"
-_PROGRESS_FROM = 2000
 _ROOT = "datasets/glue"
 
 
@@ -211,7 +210,7 @@ def predict_glue(
                     "%s: %d rows, but the official test set has %d", file, len(dataset), about.rows
                 )
             loader = DataLoader(dataset, batch_size=batch_size, follow_batch=dataset.follow_batch)
-            batches = tracked(loader, file, progress, much=len(dataset) >= _PROGRESS_FROM)
+            batches = with_progress(loader, file, shown=progress is not False)
             outputs = torch.cat([_outputs(task, batch) for batch in batches])
             if not outputs.isfinite().all():
                 raise ValueError(

@@ -22,7 +22,7 @@ from graphdep.data.filler import without_fillers
 from graphdep.data.node_table import NodeType
 from graphdep.data.stored_batches import StoredBatches
 from graphdep.datasets.base.rows import spread_rows
-from graphdep.io.progress import with_progress
+from graphdep.io.progress import say, with_progress
 from graphdep.metrics.scores import ACCURACY, MSE, label_table
 from graphdep.nn import models as M
 from graphdep.nn.models.embedding import Pieces, text_of, texts_of
@@ -131,6 +131,7 @@ LIMIT_TRAIN = 10_000
 """Largest number of training examples of a linear model, spread over the split; more hardly change it."""
 _C = (1e-3, 1e-2, 1e-1, 1.0)
 _ALPHA = (1e3, 1e2, 1e1, 1.0)
+_SOME_SECONDS = 2000  # texts to which a bag of words is fitted
 
 
 def probe_scores(
@@ -218,6 +219,8 @@ def bag_scores(goal: Goal, splits: Splits, split: str) -> dict[str, float]:
     bag = splits.kept.get((BAG, goal))
     if bag is None:
         rows = spread_rows(range(len(splits["train"])), LIMIT_TRAIN)
+        if len(rows) >= _SOME_SECONDS:
+            say("fitting a bag of words")
         y = goal.target(splits.targets("train")[[*rows]].double()).numpy()
         y = y.astype(np.int64) if goal.classifies else y
         texts = _word_rows(splits, "train", rows)

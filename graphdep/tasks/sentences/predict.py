@@ -41,7 +41,6 @@ from graphdep.sentence.sentence import Sentence
 from graphdep.tasks.sentences.settings import Sentences
 from graphdep.training.checkpoint import RunState, load_task
 from graphdep.training.estimator import (
-    CHUNK,
     Predictor,
     TaskEstimator,
     check_batch_size,
@@ -401,9 +400,6 @@ def _check_labels(y: Any, count: int) -> np.ndarray:
     return labels
 
 
-_PROGRESS_FROM = 64
-
-
 class SentenceEncoder(HubModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Sentence vectors of a trained model, also as a step of a scikit-learn ``Pipeline``.
 
@@ -557,7 +553,7 @@ class SentenceEncoder(HubModel, ClassNamePrefixFeaturesOutMixin, TransformerMixi
     def _encoded(self, known: Predictor, trees: list[Sentence]) -> list[Tensor]:
         made, encoder = [known.data([tree]) for tree in known.graphs(trees)], known.task.model.encoder
         found: dict[int, Tensor] = {}
-        for numbers, batch in known.batches(made, "encoding", much=len(made) >= _PROGRESS_FROM):
+        for numbers, batch in known.batches(made):
             found |= zip(numbers, encoder.readout(batch, encoder(batch)).float().cpu())
         return [found[number] for number in range(len(made))]
 
@@ -565,8 +561,8 @@ class SentenceEncoder(HubModel, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         """The vectors of inputs, none of them blank."""
         trees, numbers = known.distinct_trees(inputs, places)
         found: list[Tensor] = []
-        for start in range(0, len(trees), CHUNK):
-            found += self._encoded(known, trees[start : start + CHUNK])
+        for part in known.chunks(len(trees), "encoding"):
+            found += self._encoded(known, trees[part])
         return known.check_finite(torch.stack(found))[numbers]
 
     def fit(self, X: Any, y: Any = None) -> SentenceEncoder:

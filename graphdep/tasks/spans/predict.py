@@ -406,7 +406,8 @@ class SpanClassifier(ClassifierMixin, TaskEstimator):
             if wanted != len(example.spans):
                 other = "'sentences[0]' has" if num_spans is None else "the model was trained on"
                 raise ValueError(
-                    f"'sentences[{number}]' has {len(example.spans)} marked spans, but {other} {wanted}"
+                    f"'sentences[{number}]' has {plural(len(example.spans), 'marked span')}, "
+                    f"but {other} {wanted}"
                 )
             if example.text is not None:
                 limit.check(example.text, f"'sentences[{number}]'")
