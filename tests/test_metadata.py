@@ -68,8 +68,9 @@ def test_the_description_leads_to_the_repository_and_is_the_readme_otherwise(met
 def test_the_addresses_agree_with_the_readme(metadata):
     urls = dict(one.split(", ") for one in metadata.get_all("Project-URL"))
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    for name in ("Documentation", "Changelog"):
-        assert f"[{name}]({urls[name].partition('/blob/main/')[2]})" in readme
+    for name in ("Documentation", "Changelog", "Issues"):
+        assert f"[{name}]({urls[name].rpartition('/blob/main/')[2]})" in readme
+    assert f"git clone {urls['Source']}\n" in readme
 
 
 def test_every_requirement_has_a_lowest_version(metadata):

@@ -1,4 +1,4 @@
-"""The reference: a page a package, from its ``__all__``, for the site, and one list of all names."""
+"""The reference: for the site, one page per package, from its ``__all__``; and one list of all names."""
 
 from __future__ import annotations
 

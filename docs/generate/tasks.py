@@ -31,12 +31,19 @@ def row(name: str, task: object) -> tuple[str, ...]:
     return f"`{name}`", task.title, layout, metrics, "yes" if task.gold_trees else "", code(*task.other_tests)
 
 
-def floors(metrics: list[object]) -> list[tuple[str, str, str]]:
-    """Metric, what exactly it is, and its floor, as a result's own signature says."""
+def floors(tasks: list[object]) -> list[tuple[str, str, str]]:
+    """Metric, definition and floor, from the signatures of results."""
     found = {}
-    for metric in metrics:
-        what, _, floor = metric.signature.partition("; floor: ")
-        found[metric.name, metric.signature] = (f"`{metric.name}`", what, floor or "see the signature")
+    for task in tasks:
+        for metric in task.metrics:
+            clauses = re.split(r"\||; ", task.signatures[metric.name].removeprefix(f"{metric.name}: "))
+            others = [
+                clause
+                for clause in clauses
+                if not clause.startswith(("floor: ", "look-up: ", "bag of words: "))
+            ]
+            floor = next((c.removeprefix("floor: ") for c in clauses if c.startswith("floor: ")), "")
+            found.setdefault((metric.name, metric.signature), (f"`{metric.name}`", "; ".join(others), floor))
     return list(found.values())
 
 
@@ -44,16 +51,11 @@ def page() -> str:
     """Tables by family, in Markdown."""
     parts = []
     for family in families():
-        parts.append(f"## {family.name.capitalize()}\n\n{_about(family)}\n")
+        parts.append(f"## {family.name.capitalize()}\n")
         parts.append(table(HEADER, [row(name, task) for name, task in family.tasks.items()]))
-        metrics = [metric for task in family.tasks.values() for metric in task.metrics]
-        parts.append("\n" + table(("metric", "what exactly", "floor: no skill"), _short(floors(metrics))))
+        scores = _short(floors([*family.tasks.values()]))
+        parts.append("\n" + table(("metric", "definition", "floor: no skill"), scores))
     return "\n".join(parts)
-
-
-def _about(family: object) -> str:
-    first = (type(family).__doc__ or "").strip().split("\n\n")[0]
-    return re.sub(r":\w+:`~?([^`]*)`", r"`\1`", " ".join(first.split()))
 
 
 def _short(lines: list[tuple[str, str, str]]) -> list[tuple[str, str, str]]:

@@ -137,7 +137,8 @@ def parse(
 
     if output is not None:
         _check_output(output, text, parser, cache, overwrite)
-        if output.suffix in _BRACKETS and not constituents:
+        check_suffix(output, ".conllu", ".conll", *_BRACKETS)
+        if output.suffix.lower() in _BRACKETS and not constituents:
             raise ValueError(f"'output' is for brackets: add --constituents (got {str(output)!r})")
     texts = stream_texts(text)
     if enhanced is not None:
@@ -171,7 +172,7 @@ def parse(
         if sys.stdout is None:
             raise ValueError("stdout is closed: name a file with --output")
         sys.stdout.writelines(format_conllu(sentence) + "\n" for sentence in done)
-    elif output.suffix in _BRACKETS:
+    elif output.suffix.lower() in _BRACKETS:
         write_ptb(done, output, overwrite=True)  # which was checked before the work
     else:
         write_conllu(done, output, overwrite=True)

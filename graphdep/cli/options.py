@@ -254,7 +254,8 @@ def import_edges(name: str) -> str:
 
 
 def _broken(module: str, error: Exception) -> ValueError:
-    return ValueError(f"module {module!r} cannot be imported: {type(error).__name__}: {error}")
+    kind = "" if isinstance(error, (ImportError, SyntaxError)) else f"{type(error).__name__}: "
+    return ValueError(f"module {module!r} cannot be imported: {kind}{error}")
 
 
 def _object(module: str, path: str) -> object:

@@ -28,7 +28,9 @@ MAX_DEPTH = 1_000
 MAX_ROWS = 5_000_000
 """Largest number of rows in a file whose rows may need no space in it."""
 MAX_EXPANDED = 2**29
-"""Largest unpacked size of a file in bytes."""
+"""Largest unpacked size of a ``.spacy`` file, and of all short cells of a Parquet file, in bytes."""
+MAX_TABLE = 2**26
+"""Largest unpacked size of the texts of a small Parquet file in bytes."""
 
 _LAYERS = (1, 1_000)
 _CHANNELS = (1, 16_384)

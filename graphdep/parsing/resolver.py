@@ -12,7 +12,7 @@ from typing import Any
 
 from graphdep.io.extras import is_installed
 from graphdep.io.files import home_path
-from graphdep.io.limits import no_choice
+from graphdep.io.limits import did_you_mean, no_choice
 from graphdep.parsing.bundled import BundledParser
 from graphdep.parsing.cached import CachedParser
 from graphdep.parsing.cluster import ClusterParser
@@ -155,7 +155,7 @@ def _named(text: str) -> tuple[Callable[..., Parser], list[str]]:
     """The class of a named parser, and its arguments."""
     name, colon, argument = text.partition(":")
     if name not in _PARSERS:
-        raise ValueError(no_choice("parser", text, _CHOICES))
+        raise ValueError(no_choice("parser", name, _PARSERS if did_you_mean(name, _PARSERS) else _CHOICES))
     make, takes = _PARSERS[name]
     allowed = {"none": (False,), "always": (True,)}.get(takes, (False, True))
     if bool(argument) != bool(colon) or bool(argument) not in allowed:

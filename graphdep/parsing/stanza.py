@@ -518,9 +518,11 @@ class StanzaParser(Parser):
 
     def _advice(self, error: Exception) -> str:
         code = f"import stanza; stanza.download({self.language!r}, package={self.package!r})"
+        wrong = f"could not be loaded ({type(error).__name__}: {str(error)[:200]})"
+        if isinstance(error, OSError) and error.errno is None:  # of requests, or no file of models
+            wrong = f"are not on this machine{' and could not be downloaded' * self.download}"
         return (
-            f"stanza's models for {self.language!r} (package {self.package!r}) could not be loaded "
-            f"({type(error).__name__}: {str(error)[:200]}). With a network, run: "
+            f"stanza's models for {self.language!r} (package {self.package!r}) {wrong}. With a network, run: "
             f'python -c "{code}", and set $STANZA_RESOURCES_DIR or the option directory to the folder. '
             "The parsers 'bundled' (English) and 'bundled:<folder>' need no network."
         )

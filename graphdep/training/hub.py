@@ -217,14 +217,14 @@ def _data(config: TrainConfig, state: RunState) -> str:
     else:
         rows["words"] = f"{len(state.vocab):,}"
     for name, value in state.data.items():
-        if isinstance(value, (str, int, float)):
-            rows[f"data: {name}"] = value
-        elif isinstance(value, dict):
-            shown = ", ".join(
-                f"{key} {own}" for key, own in value.items() if not isinstance(own, (dict, list))
+        if isinstance(value, dict):
+            value = ", ".join(
+                f"{key} {own:.3g}" if isinstance(own, float) else f"{key} {own}"
+                for key, own in value.items()
+                if not isinstance(own, (dict, list))
             )
-            if shown:
-                rows[f"data: {name}"] = shown
+        if name != "digest" and value != "" and isinstance(value, (str, int, float)):
+            rows[f"data: {name}"] = value
     if state.labels is not None:
         names = [str(label) for label in state.labels]
         rows["classes"] = ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")

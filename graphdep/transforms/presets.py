@@ -577,7 +577,9 @@ def _checked(factory: Any) -> Factory | BaseTransform:
     except SystemExit as error:
         raise ValueError(f"'factory' ends the program ({factory!r}: {error!r})") from None
     if not isinstance(made, BaseTransform):
-        raise TypeError(f"'factory' must make a transform (got {factory!r}, which makes {made!r})")
+        raise TypeError(
+            f"'factory' must make a transform (it makes an object of class {type(made).__name__!r})"
+        )
     printed(made)
     return factory
 

@@ -183,7 +183,10 @@ def test_brackets_are_written_to_ptb_files(run, tmp_path):
     done = run(*parse, "--output", "new.ptb")
     assert done.exit_code == 2
     assert "'output' is for brackets: add --constituents (got 'new.ptb')" in done.stderr
-    assert not (tmp_path / "new.ptb").exists()
+    for name in ("out.doc", "out"):
+        done = run(*parse, "--output", name)
+        assert f"'output' must end in .conllu, .conll, .ptb, .mrg (got '{name}')" in done.stderr
+    assert not [*tmp_path.glob("out"), *tmp_path.glob("*.doc"), *tmp_path.glob("new.ptb")]
 
 
 def test_half_a_character_is_refused_before_parsing(run):

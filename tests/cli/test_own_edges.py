@@ -222,8 +222,8 @@ def test_invalid_names(run, name, message):
 @pytest.mark.parametrize(
     ("code", "message"),
     [
-        ("import no_such_package", "ModuleNotFoundError: No module named 'no_such_package'"),
-        ("def (:", "SyntaxError: invalid syntax (needy.py, line 1)"),
+        ("import no_such_package", "No module named 'no_such_package'"),
+        ("def (:", "invalid syntax (needy.py, line 1)"),
         ("1 / 0", "ZeroDivisionError: division by zero"),
     ],
 )

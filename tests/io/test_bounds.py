@@ -78,7 +78,7 @@ PICTURES = {
 def test_a_small_file_stays_small(name, tmp_path, monkeypatch):
     make, read, message = FILES[name]
     monkeypatch.setattr(own, "MAX_EXPANDED", 2**19)
-    monkeypatch.setattr(rows, "MAX_EXPANDED", 2**19)
+    monkeypatch.setattr(rows, "MAX_TABLE", 2**19)
     monkeypatch.setattr(rows, "MAX_ROWS", 100)
     suffix = {".spacy": ".spacy", "Parque": ".parquet"}.get(name[:6], ".txt")
     path = tmp_path / f"x{suffix}"

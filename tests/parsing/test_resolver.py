@@ -63,9 +63,12 @@ def test_an_instance_is_returned_with_a_cache_around_it(tmp_path):
 
 
 def test_an_unknown_name_lists_the_choices():
-    for name in ["nope", "", "bundle", "Bundled"]:
-        near = " .did you mean 'bundled" if name.lower().startswith("bundle") else ""
-        with pytest.raises(ValueError, match=f"no parser '{name}'{near}|'parser' must be one of bundled, "):
+    near_names = {"bundle": "bundled", "Bundled": "bundled", "Stanza:de": "stanza", "spcay:x": "spacy"}
+    for name, near in near_names.items():
+        with pytest.raises(ValueError, match=rf"no parser '\w+' \(did you mean '{near}'\?\)$"):
+            resolve_parser(name)
+    for name in ["nope", "nope:de", ""]:
+        with pytest.raises(ValueError, match=r"'parser' must be one of bundled, bundled:<folder>, "):
             resolve_parser(name)
 
 

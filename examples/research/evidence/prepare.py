@@ -16,7 +16,7 @@ _COPIED = ("encoder", "train", "val", "test")
 
 
 def prepare(campaign: Campaign, *, say: Callable[[str], None] = print) -> int:
-    """Parses and processes the corpora of a campaign's designs below its ``root``, a folder a task, and
+    """Parses and processes the corpora of a campaign's designs below its ``root``, one folder per task, and
     copies the other files that they name to ``root/files``: of word vectors the words of these corpora, a
     pretrained encoder and a user's own files whole. Last comes a list of the files, by which a campaign
     without ``raw_from`` knows that the folder is whole.

@@ -24,7 +24,7 @@ from graphdep.datasets.base.raw import (
 )
 from graphdep.io.extras import check_extra
 from graphdep.io.files import json_value, place_error, placed
-from graphdep.io.limits import MAX_EXPANDED, MAX_ROWS, check_name, check_whole, near_key, shown
+from graphdep.io.limits import MAX_EXPANDED, MAX_ROWS, MAX_TABLE, check_name, check_whole, near_key, shown
 from graphdep.parsing.parser import Input
 from graphdep.sentence.exchange import COLUMN_NAMES, key_of, read_dicts
 from graphdep.sentence.intake import Intake, needs_tree
@@ -54,12 +54,13 @@ def read_parquet(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict
         with ParquetFile(path) as file:
             check_header(path, file.schema_arrow.names, columns)
             about = file.metadata
-            groups = (about.row_group(number) for number in range(about.num_row_groups))
-            _check_unpacked(path, about.num_rows, sum(group.total_byte_size for group in groups))
+            groups = [about.row_group(number) for number in range(about.num_row_groups)]
+            cells = sum(group.column(i).num_values for group in groups for i in range(about.num_columns))
+            _check_unpacked(path, about.num_rows, cells, sum(group.total_byte_size for group in groups))
             number, size = 0, 0
             for batch in file.iter_batches(_BATCH):
                 size += sum(map(_unpacked_size, batch.columns))
-                _check_unpacked(path, about.num_rows, size)
+                _check_unpacked(path, about.num_rows, cells, size)
                 for row in batch.to_pylist():
                     number += 1
                     yield number, row
@@ -84,13 +85,13 @@ def _unpacked_size(values: Any) -> int:
     return _OBJECT * len(values) + (values.nbytes if inner is None else _unpacked_size(inner))
 
 
-def _check_unpacked(path: Path, rows: int, size: int) -> None:
+def _check_unpacked(path: Path, rows: int, cells: int, size: int) -> None:
     """Raises :class:`ValueError` if a small file would fill the memory."""
     advice = "split the file, or write it as .jsonl"
     if rows > MAX_ROWS:
         raise place_error(str(path), f"{rows} rows, but a Parquet file may have at most {MAX_ROWS}: {advice}")
-    # A large file may need much memory.
-    most = max(MAX_EXPANDED, _EXPANSION * path.stat().st_size)
+    # A large file may need much memory, and so may many cells: a column of one label is small in the file.
+    most = max(MAX_TABLE, _EXPANSION * path.stat().st_size) + min(_OBJECT * cells, MAX_EXPANDED)
     if size > most:
         raise place_error(str(path), f"more than {most >> 20} MiB when unpacked: {advice}")
 

@@ -5,6 +5,7 @@ import sys
 import pytest
 
 from graphdep.datasets import CSVTexts, OwnLabels, OwnSpans
+from graphdep.datasets.base import rows as module
 from graphdep.datasets.base.rows import check_columns, read_text_rows
 
 pyarrow = pytest.importorskip("pyarrow", reason="needs the extra [parquet]")
@@ -39,6 +40,12 @@ def test_errors_name_the_row(tmp_path):
         path = write(tmp_path / "x.parquet", columns)
         with pytest.raises(ValueError, match=message):
             [(row.text("text"), row.label("label")) for row in read_text_rows(path, ["text", "label"])]
+
+
+def test_a_column_of_one_label_may_be_small(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "MAX_TABLE", 2**18)
+    path = write(tmp_path / "x.parquet", {"text": ["a film"] * 10_000, "label": [["O", "O"]] * 10_000})
+    assert len(read_text_rows(path, ["text"])) == 10_000
 
 
 def test_a_damaged_file_is_refused(tmp_path):
