@@ -90,8 +90,9 @@ def _check_unpacked(path: Path, rows: int, cells: int, size: int) -> None:
     advice = "split the file, or write it as .jsonl"
     if rows > MAX_ROWS:
         raise place_error(str(path), f"{rows} rows, but a Parquet file may have at most {MAX_ROWS}: {advice}")
-    # A large file may need much memory, and so may many cells: a column of one label is small in the file.
-    most = max(MAX_TABLE, _EXPANSION * path.stat().st_size) + min(_OBJECT * cells, MAX_EXPANDED)
+    # A large file may need much memory, and so may many cells, each perhaps in a list: a column of one label
+    # is small in the file.
+    most = max(MAX_TABLE, _EXPANSION * path.stat().st_size) + min(2 * _OBJECT * cells, MAX_EXPANDED)
     if size > most:
         raise place_error(str(path), f"more than {most >> 20} MiB when unpacked: {advice}")
 
