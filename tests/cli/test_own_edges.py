@@ -128,7 +128,8 @@ def test_rows_by_edges(run, tiny, tmp_path):
     table = (folder / "table.md").read_text()
     low, high = summary["rows"][1]["against"]["interval"]
     difference = summary["rows"][1]["against"]["difference"]
-    assert f"| {difference:+.4f} [{low:+.4f}, {high:+.4f}] |" in table
+    cell = f"{difference:+.4f} [{low:+.4f}, {high:+.4f}]" if difference else "same predictions"
+    assert f"| {cell} |" in table
     assert "difference: accuracy minus that of transformer, " in table
     assert "sick-e,dt-lr edges=my_edges:ROOTED,0,test_accuracy" in (folder / "table.csv").read_text()
     # In another process, nothing is trained again.

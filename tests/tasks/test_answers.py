@@ -28,6 +28,7 @@ import graphdep
 from graphdep import RelationVocab, Responder, ResponseSelector, Sentence, SentenceEncoder, Vocab, to_data
 from graphdep.data import EncodedUtterance, selection_data
 from graphdep.decoding import DecodeConfig
+from graphdep.io.progress import Progress
 from graphdep.parsing import Parser
 from graphdep.parsing.parser import Parsed, chain_sentence
 from graphdep.sentence.sentence import truncate
@@ -344,12 +345,12 @@ def test_single_questions_and_none(new):
 
 @each
 @pytest.mark.parametrize("progress", [True, False])
-def test_progress_goes_to_stderr_when_asked(new, capfd, kind, progress):
+def test_progress_is_shown_when_asked(new, monkeypatch, kind, progress):
+    shown = []
+    monkeypatch.setattr(Progress, "advance", lambda self, count=1: self._shown and shown.append(self.what))
     kind.ask(new(kind, progress=progress), kind.questions)
-    out, err = capfd.readouterr()
-    assert out == ""
     what = {"vectors": "encoding", "responses": "responding", "rankings": "ranking"}
-    assert (what[next(name for name in KINDS if KINDS[name] is kind)] in err) == progress
+    assert (what[next(name for name in KINDS if KINDS[name] is kind)] in shown) == progress
 
 
 @each
