@@ -572,7 +572,7 @@ def _row(line: str, place: str, keys: Sequence[str], limit: WordLimit) -> dict[s
     return row
 
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 
 
 def guard_table(text: str, kind: str) -> str:

@@ -21,7 +21,7 @@ logger = logging.getLogger("graphdep.vocab.vectors")
 _RANGE = 0.05
 MISSING, SCALES = ("uniform", "zeros"), ("file", "unit")
 _HEADER = re.compile(rb"[0-9]+ [0-9]+")
-_NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")  # neither nan nor 1_000
+_NUMBER = re.compile(rb"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")  # neither nan nor 1_000
 
 
 def load_vectors(

@@ -79,6 +79,7 @@ def test_load_vectors_refuses_damaged_files(write):
         ("cat 1 2\ndog 1 1_0\n", r":2: a value of 'dog' is not a number, .* \(got '1_0'\)"),
         ("dog 1  2\n", r":1: a value of 'dog' is not a number, or out of range"),
         ("dog 1 1e99\n", r":1: a value of 'dog' is not a number, .* \(got '1e99'\)"),
+        (f"dog 1 {'0' * 200_000}x\n", r":1: a value of 'dog' is not a number"),  # in linear time
         (b"d\xf6g 1 2\n", r":1: not UTF-8 at byte 1 \(got 'f6 67'\)"),
         ("cat 1 2\ndog 1", r":2: the last line is incomplete \(truncated=True .* instead of 2 \(got 'dog'\)"),
     ]:
