@@ -101,34 +101,34 @@ def drawn(*tasks: str) -> Callable[[Any], Any]:
 
 
 @pytest.fixture(scope="session")
-def made(config_of) -> Callable[..., TrainConfig]:
-    """The settings of a run, without those that its model or task refuses."""
+def settled(config_of) -> Callable[..., Run]:
+    """A run of some validated epochs, without the control and the settings that its model or task refuses."""
 
-    def allowed(*names: str, **own: Any) -> TrainConfig | None:
+    def allowed(*names: str, **own: Any) -> bool:
         try:
-            config = config_of(*names, **own)
+            config = config_of(*names, max_epochs=2, **own)
             config.task_family.task_class.make_edges(config)
         except ValueError:
-            return None
-        return config
+            return False
+        return True
 
-    def made(run: Run, **others: Any) -> TrainConfig:
-        task, model, own = run
-        model = model if allowed(task, model) else model.partition("@")[0]
+    def settled(run: Run, epochs: int = 1, **others: Any) -> Run:
+        model = run.model if allowed(run.task, run.model) else run.model.partition("@")[0]
         kept: dict[str, Any] = {}
-        for name, value in own.items():
-            kept |= {name: value} if allowed(task, model, **kept, **{name: value}) else {}
-        return config_of(task, model, **kept).replace(**others)
+        for name, value in run.settings.items():
+            kept |= {name: value} if allowed(run.task, model, **kept, **{name: value}) else {}
+        return Run(run.task, model, {**kept, "max_epochs": epochs * kept.get("val_every", 1), **others})
 
-    return made
+    return settled
 
 
 @pytest.fixture
-def from_raw(made, tmp_path_factory) -> Callable[..., TrainConfig]:
+def from_raw(settled, config_of, tmp_path_factory) -> Callable[..., TrainConfig]:
     """The settings of a run with a folder of its own, in which only the raw files are."""
 
     def from_raw(run: Run, **others: Any) -> TrainConfig:
-        config, root = made(run, num_workers=0, **others), tmp_path_factory.mktemp("root")
+        task, model, own = settled(run, num_workers=0, **others)
+        config, root = config_of(task, model, **own), tmp_path_factory.mktemp("root")
         if Path(config.root, "raw").exists():
             shutil.copytree(Path(config.root, "raw"), root / "raw")
         return config.replace(root=str(root))
@@ -183,9 +183,9 @@ class Keep(Callback):
 
 @pytest.mark.usefixtures("last_stays")
 @drawn(*TASKS)
-def test_a_resumed_run_is_the_uninterrupted_one(made, tmp_path_factory, run):
-    config, folder = made(run), tmp_path_factory.mktemp("runs")
-    config = config.replace(max_epochs=2 * config.val_every)
+def test_a_resumed_run_is_the_uninterrupted_one(settled, config_of, tmp_path_factory, run):
+    (task, model, own), folder = settled(run, epochs=2), tmp_path_factory.mktemp("runs")
+    config = config_of(task, model, **own)
     splits = load_splits(config)
     whole, resumed = folder / "whole", folder / "resumed"
     expected = train(config, whole, splits=splits, callbacks=[Keep(config.val_every, resumed)])
@@ -200,18 +200,13 @@ def test_a_resumed_run_is_the_uninterrupted_one(made, tmp_path_factory, run):
 
 
 @pytest.fixture(scope="session")
-def finished(made, tmp_path_factory) -> Callable[[Run], tuple[Path, TrainConfig, dict[str, Any]]]:
-    """The folder and the settings of a run of one epoch, trained once."""
-    found: dict[str, tuple[Path, TrainConfig, dict[str, Any]]] = {}
+def finished(settled, config_of, trained) -> Callable[[Run], tuple[Path, TrainConfig, dict[str, Any]]]:
+    """The folder, the settings and the result of a run."""
 
     def finished(run: Run) -> tuple[Path, TrainConfig, dict[str, Any]]:
-        config = made(run, num_workers=0)
-        config = config.replace(max_epochs=config.val_every)
-        key = json.dumps(config.to_dict(), sort_keys=True)
-        if key not in found:
-            folder = tmp_path_factory.mktemp("run")
-            found[key] = folder, config, train(config, folder)
-        return found[key]
+        task, model, own = settled(run, num_workers=0)
+        folder, result = trained(task, model, **own)
+        return folder, config_of(task, model, **own), result
 
     return finished
 
