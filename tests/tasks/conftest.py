@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from graphdep.cli import app
-from graphdep.tasks import family_of
+from graphdep.tasks import family_of, resolve_task
 from graphdep.tasks.selection.settings import MATCHING_ENCODERS
 from graphdep.training import TrainConfig, train
 from tests.kit.runs import SHORT, SIZES
@@ -139,7 +139,9 @@ def config_of(settings_of) -> Callable[..., TrainConfig]:
         made = TrainConfig.of(model, **{**settings, **others})
         if not made.reads_constituents or "parser" in others:
             return made
-        return made.replace(parser="bundled", **({"trees": "parser"} if task == "ud-tags" else {}))
+        return made.replace(
+            parser="bundled", **({"trees": "parser"} if resolve_task(task).gold_trees else {})
+        )
 
     return config_of
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 import torch
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 from lightning import Callback
 
@@ -94,8 +94,12 @@ def drawn(*tasks: str) -> Callable[[Any], Any]:
         for run in ALWAYS:
             test = example(run)(test) if run.task in tasks else test
         test.drawn_from = tasks
-        few = settings.default.max_examples // 8
-        return settings(max_examples=few, suppress_health_check=[HealthCheck.function_scoped_fixture])(test)
+        few, phases = (
+            settings.default.max_examples // 8,
+            (Phase.explicit, Phase.generate),
+        )  # to shrink is slow
+        fixtures = [HealthCheck.function_scoped_fixture]
+        return settings(max_examples=few, phases=phases, suppress_health_check=fixtures)(test)
 
     return decorate
 
