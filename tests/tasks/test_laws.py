@@ -29,7 +29,6 @@ from tests.kit.tiny_corpora import read_tiny_treebank
 
 TASKS = ("sick-e", "csv", "cola", "dailydialog", "ubuntu", "post-train", "ud-tags", "propbank-ewt", "labels")
 TASKS += ("semeval2010", "aspects", "conll04")
-# A drawn setting that a model refuses is left out.
 SETTINGS: dict[str, tuple[Any, ...]] = {
     "batch_tokens": (40, 90),
     "batch_pieces": (60, 200),
