@@ -167,23 +167,6 @@ def test_a_sample_depends_on_seed_epoch_and_number_only():
     assert all(same(copy[Key(3, i)], samples[Key(3, i)]) for i in number)
 
 
-@pytest.mark.filterwarnings("ignore:This DataLoader will create 2 worker:UserWarning")  # on a single core
-def test_a_loader_draws_the_same_with_and_without_workers():
-    samples = dataset()
-    sampler = PostTrainingSampler(len(samples), seed=1)
-    loader = DataLoader(samples, batch_size=4, sampler=sampler, num_workers=2)
-    for epoch in (0, 3):
-        sampler.set_epoch(epoch)
-        keys = list(sampler)
-        batches = list(loader)
-        expected = [samples[key] for key in keys]
-        assert torch.equal(
-            torch.cat([batch.y for batch in batches]), torch.cat([data.y for data in expected])
-        )
-        ids = torch.cat([batch.input_ids for batch in batches])
-        assert torch.equal(ids, torch.cat([data.input_ids for data in expected]))
-
-
 class Pairs(Parser):
     """The second word governs all others; records its texts."""
 

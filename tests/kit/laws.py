@@ -1,4 +1,4 @@
-"""Which law is tested over which families and models: the table of ``docs/architecture.md``.
+"""Which law is tested over which families and models, or draws which: the table of ``docs/architecture.md``.
 
 ``python -m tests.kit.laws --write`` updates it, and a test checks it.
 """
@@ -31,7 +31,7 @@ ANSWERS = "tests/tasks/test_answers.py::"
 ESTIMATORS = "tests/tasks/test_estimators.py::"
 PREDICT = "tests/tasks/test_predict.py::"
 PREPARE = "tests/tasks/test_prepare.py::"
-RESUME = "tests/training/test_resume.py::"
+DRAWN = "tests/tasks/test_laws.py::"
 RUNS = "tests/tasks/test_runs.py::"
 LAWS: dict[str, tuple[Proof, ...]] = {
     "a batch is its examples": (Proof(f"{PREPARE}test_a_batch_is_its_examples"),),
@@ -42,30 +42,21 @@ LAWS: dict[str, tuple[Proof, ...]] = {
         Proof("tests/training/test_filling.py::test_a_filled_batch_teaches_what_the_batch_does"),
     ),
     "what is read again, or by two workers, is what was read": (
-        Proof(
-            f"{RESUME}test_batches_are_the_same_from_workers_and_from_what_was_read_before", model="bert-fp"
-        ),
+        Proof(f"{DRAWN}test_batches_are_the_same_from_workers_and_from_what_was_read_before"),
     ),
-    "a resumed run is the uninterrupted one": (
-        Proof(f"{RESUME}test_a_resumed_run_is_the_uninterrupted_one", model="bert-fp"),
-        Proof(
-            "tests/tasks/test_selection.py::test_resumed_is_uninterrupted_and_a_run_repeats",
-            "ubuntu",
-            "bert-{}-sia",
-        ),
+    "parses in the cache are those of the parser": (
+        Proof(f"{DRAWN}test_batches_are_the_same_with_parses_from_the_cache"),
     ),
+    "a resumed run is the uninterrupted one": (Proof(f"{DRAWN}test_a_resumed_run_is_the_uninterrupted_one"),),
     "a checkpoint has the scores of its run": (
         Proof(f"{RUNS}test_a_run_is_scored_again_from_its_checkpoint"),
     ),
     "a saved model is the model": (
-        Proof("tests/training/test_hub.py::test_a_model_is_the_same_from_its_folder"),
+        Proof(f"{DRAWN}test_a_saved_model_is_the_model"),
         Proof(f"{ESTIMATORS}test_saved_loaded_copied", model="dt"),
     ),
     "a run predicts what is predicted of it later": (
-        Proof(f"{RUNS}test_texts_are_predicted_as_they_were_scored"),
-        Proof(f"{RUNS}test_texts_beside_predictions_are_predicted_alike"),
-        Proof(f"{RUNS}test_pools_are_ranked_as_they_were_scored"),
-        Proof(f"{RUNS}test_contexts_get_the_responses_of_the_run"),
+        Proof(f"{DRAWN}test_a_run_predicts_what_is_predicted_of_it_later"),
         Proof(f"{PREDICT}test_labels_are_those_that_are_scored", "labels", "dt"),
         Proof(f"{PREDICT}test_spans_are_those_that_are_scored", "spans", "dt"),
     ),
@@ -78,10 +69,13 @@ LAWS: dict[str, tuple[Proof, ...]] = {
 
 
 def rows(proof: Proof) -> set[tuple[str, str]]:
-    """Families and models that a test is run over."""
+    """Families and models that a test is run over, or draws from."""
     file, name = proof.test.split("::")
     module = importlib.import_module(file.removesuffix(".py").replace("/", "."))
-    marks = [mark for mark in getattr(getattr(module, name), "pytestmark", ()) if mark.name == "parametrize"]
+    test = getattr(module, name)
+    if drawn := getattr(test, "drawn_from", ()):
+        return {(family_of(one).name, model) for one in drawn for model in family_of(one).config(one).models}
+    marks = [mark for mark in getattr(test, "pytestmark", ()) if mark.name == "parametrize"]
     found = set()
     for values in itertools.product(*(mark.args[1] for mark in marks)):
         words = [*_words(values, getattr(module, "RUNS", {}))]
@@ -118,7 +112,8 @@ def table() -> str:
         cells = [sorted(model for family, model in found if family == name) for name in names]
         files = dict.fromkeys(proof.test.split("::")[0] for proof in proofs)
         links = [f"[`{file.removeprefix('tests/')}`](../{file})" for file in files]
-        lines.append([law, *map(_cell, cells), ", ".join(links)])
+        drawn = " (drawn)" * any(proof.test.startswith(DRAWN) for proof in proofs)
+        lines.append([law, *map(_cell, cells), ", ".join(links) + drawn])
     return "".join("| " + " | ".join(line) + " |\n" for line in lines)
 
 

@@ -52,6 +52,18 @@ def write_tiny_sst(root: str | os.PathLike[str]) -> dict[str, str]:
     return {"root": str(root), "parser": f"conllu:{root / 'trees.conllu'}"}
 
 
+def write_tiny_csv(folder: str | os.PathLike[str]) -> dict[str, str]:
+    """Writes tables of 16 texts to train on and of 6 to test on, and returns their settings."""
+    folder = Path(folder)
+    rows = [f"{word} {thing},{y}" for word, y in (("fine", "good"), ("dull", "bad")) for thing in "abcdefgh"]
+    files = {"train": rows, "test": rows[::3]}
+    for name, part in files.items():
+        (folder / f"{name}.csv").write_text("\n".join(["text,label", *part]) + "\n", encoding="utf-8")
+    places = {name: str(folder / f"{name}.csv") for name in files}
+    columns = {"text_columns": "text", "label_column": "label"}
+    return {**places, **columns, "root": str(folder / "root"), "parser": "chain"}
+
+
 def write_tiny_selection(root: str | os.PathLike[str]) -> dict[str, str]:
     """As :func:`write_tiny_sick`, contexts and candidates in the layout of Ubuntu version 1; the response
     is about the last person of the context.

@@ -12,6 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 from graphdep.cli import app
+from graphdep.tasks import family_of, resolve_task
+from graphdep.tasks.selection.settings import MATCHING_ENCODERS
 from graphdep.training import TrainConfig, train
 from tests.kit.runs import SHORT, SIZES
 from tests.kit.tiny_corpora import (
@@ -19,6 +21,7 @@ from tests.kit.tiny_corpora import (
     write_span_rows,
     write_tiny_aspects,
     write_tiny_conll04,
+    write_tiny_csv,
     write_tiny_dialogues,
     write_tiny_glue,
     write_tiny_propbank,
@@ -37,6 +40,8 @@ WRITERS: dict[str, Callable[[Path], dict[str, str]]] = {
     "aspects": write_tiny_aspects,
     "dailydialog": write_tiny_dialogues,
     "ubuntu": write_tiny_selection,
+    "csv": write_tiny_csv,
+    "post-train": write_tiny_selection,
     "cola": write_tiny_glue,
     "rte": write_tiny_glue,
     "ud-tags": lambda folder: {"root": str(folder), "raw_from": str(UD)},
@@ -102,6 +107,8 @@ def settings_of(places, request) -> Callable[..., dict[str, Any]]:
         own = {**places(task), **SHORT, "task": task}
         if task in ("semeval2010", "conll04", "aspects"):
             own |= {"parser": "chain"}
+        if task == "post-train":
+            return {**own, "encoder": request.getfixturevalue("encoder"), "max_length": 40}
         if task == "ubuntu":
             own |= {**SIZES, "encoder": "transformer", "num_layers": 2, "max_length": PIECES[task]}
             del own["relation_dim"]
@@ -123,8 +130,18 @@ def config_of(settings_of) -> Callable[..., TrainConfig]:
     """Settings of a short run of a model, with changes."""
 
     def config_of(task: str, model: str, **others: Any) -> TrainConfig:
-        settings = settings_of(task, model.startswith("bert") and task != "ubuntu")
-        return TrainConfig.of(model, **{**settings, **others})
+        preset = family_of(task).config(task).models[model.partition("@")[0]].overrides
+        settings = settings_of(task, task == "post-train" or (model.startswith("bert") and task != "ubuntu"))
+        if preset.get("encoder") in MATCHING_ENCODERS:
+            settings["encoder"] = preset["encoder"]
+        if "objective" in preset:
+            settings["max_length"] = 48
+        made = TrainConfig.of(model, **{**settings, **others})
+        if not made.reads_constituents or "parser" in others:
+            return made
+        return made.replace(
+            parser="bundled", **({"trees": "parser"} if resolve_task(task).gold_trees else {})
+        )
 
     return config_of
 

@@ -31,7 +31,6 @@ MODELS = [
     ("sst", "tree-lstm"),
     *((task, model) for task in ("propbank-ewt", "semeval2010") for model in ("dt", "bert-dt", "bilstm")),
 ]
-MATCHING = ("smn", "dua", "dam-2018", "ioi")
 
 
 def build(config: TrainConfig) -> tuple[LearningTask, Batch]:
@@ -48,32 +47,8 @@ def build(config: TrainConfig) -> tuple[LearningTask, Batch]:
 
 
 @pytest.fixture(scope="module")
-def config(config_of, places, encoder, tmp_path_factory) -> Callable[[str, str], TrainConfig]:
-    """Settings of a model of any task."""
-
-    def config(name: str, model: str) -> TrainConfig:
-        if name == "post-train":
-            own = {**places("ubuntu"), "encoder": encoder, "max_length": 40, "batch_size": 8}
-            return TrainConfig.of(model, task=name, accelerator="cpu", **own)
-        if name == "ubuntu" and model in MATCHING:
-            sizes = {"hidden_channels": 8, "batch_size": 4, "accelerator": "cpu"}
-            return TrainConfig.of(model, task=name, **places(name), **sizes)
-        if family_of(name).config(name).models[model].overrides.get("objective"):
-            return config_of(name, model, max_length=48)
-        made = config_of(name, model)
-        if not made.reads_constituents:
-            return made
-        own = {"parser": "bundled", "root": str(tmp_path_factory.mktemp("root"))}
-        if name == "ud-tags":
-            return made.replace(trees="parser", **own)
-        return made.replace(raw_from=f"{made.root}/raw", **own)
-
-    return config
-
-
-@pytest.fixture(scope="module")
-def built(request: pytest.FixtureRequest, config: Callable[..., TrainConfig]) -> tuple[LearningTask, Batch]:
-    return build(config(*request.param))
+def built(request: pytest.FixtureRequest, config_of: Callable) -> tuple[LearningTask, Batch]:
+    return build(config_of(*request.param))
 
 
 # Built once for all tests.
@@ -124,8 +99,8 @@ def test_a_batch_is_its_examples(built: tuple[LearningTask, Batch]) -> None:
 
 
 @pytest.mark.parametrize(("name", "model"), [("dailydialog", "transformer-dra"), ("sick-e", "dt-rnn")])
-def test_everything_moves_with_the_batch(name: str, model: str, config: Callable[..., TrainConfig]) -> None:
-    task, batch = build(config(name, model))
+def test_everything_moves_with_the_batch(name: str, model: str, config_of: Callable) -> None:
+    task, batch = build(config_of(name, model))
     prepared = prepare(task, task.edges(batch), device="cuda")
     moved = prepared.to("meta")
     assert moved.prepared is True
@@ -170,8 +145,8 @@ def test_a_prepared_batch_is_prepared_anew_for_another_model() -> None:
     assert torch.equal(encoder(again), encoder(prepared))
 
 
-def test_edges_of_a_module_of_its_own_are_attached(config: Callable[..., TrainConfig]) -> None:
-    task, batch = build(config("ubuntu", "bert-sia"))
+def test_edges_of_a_module_of_its_own_are_attached(config_of: Callable) -> None:
+    task, batch = build(config_of("ubuntu", "bert-sia"))
     prepared = prepare(task, batch)
     edges = task.model.encoder.edges
     layout = own_layout(prepared, edges, SIAConv.reads)

@@ -121,14 +121,8 @@ def foreign_config(config_of, places, tmp_path):
             rows = [{"text": tree.text, "label": tree.form[0]} for tree in trees]
             files = {name: write_span_rows(tmp_path / f"{name}.jsonl", rows) for name in ("train", "test")}
             columns = {"text_columns": "text", "label_column": "label"}
-            own = {**SMALL, **root, "max_epochs": 1, "accelerator": "cpu"}
-            return TrainConfig.of(model, task=task, **own, **files, **columns, **parser, **settings)
+            return config_of(task, model, **files, **columns, **root, **parser, **settings)
         raw = {"raw_from": str(Path(own["root"], "raw", *(["ubuntu-v1"] if "ubuntu" in own["root"] else [])))}
-        if task == "post-train":
-            pytest.importorskip("transformers")
-            encoder = config_of("sick-e", "bert").encoder
-            short = {"max_epochs": 1, "accelerator": "cpu", "max_length": 40, "encoder": encoder}
-            return TrainConfig.of(model, task=task, **short, **raw, **root, **parser, **settings)
         return config_of(task, model, **raw, **root, **parser, **settings)
 
     return config

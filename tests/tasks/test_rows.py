@@ -15,7 +15,7 @@ from graphdep.tasks.dialogues.settings import DIALOGUE_MODELS
 from graphdep.tasks.labels.settings import LABEL_MODELS
 from graphdep.tasks.selection.settings import MATCHING_ENCODERS, SELECTION_MODELS
 from graphdep.tasks.sentences.settings import MODELS
-from graphdep.training import TrainConfig, load_splits
+from graphdep.training import load_splits
 from graphdep.training.build import BuildInputs
 from graphdep.training.family import build_task
 from graphdep.training.learning_task import join_outputs
@@ -23,7 +23,7 @@ from graphdep.transforms import PRESETS, CompleteEdges, RelationNodes, register_
 from graphdep.transforms.carried import carried
 from graphdep.transforms.edge_set import MARKS, NODES, TYPES, Compose
 from tests.kit.decay import check_decay
-from tests.kit.runs import SHORT, build_edges
+from tests.kit.runs import build_edges
 
 READOUTS = [{"readout": "mean", "path": False}, {"readout": "top", "path": True}]
 # Other models differ from these as on sentences.
@@ -214,20 +214,15 @@ ADDED = {"dam": NodeType.RELATION, "constituents": NodeType.PHRASE, "own-nodes":
 
 
 @pytest.fixture
-def with_nodes(config_of, splits_of, places, encoder, no_own_edges):
+def with_nodes(config_of, splits_of, encoder, no_own_edges):
     """The settings and the splits of a model with edges that add nodes."""
     register_edges("own-nodes", Compose([RelationNodes("zero"), CompleteEdges()]))
 
     def with_nodes(task, model, edges, **others):
         own = {"parser": "bundled", "edges": edges, "dropout": 0.0, **others}
-        if task == "post-train":
-            place = {name: value for name, value in places("ubuntu").items() if name in ("root", "raw_from")}
-            own |= {**SHORT, **place, "corpus": "ubuntu", "encoder": encoder, "max_length": 32}
-            config = TrainConfig.of(model, task=task, **own)
-        else:
-            own |= {"trees": "parser"} if edges == "constituents" else {}
-            own |= {"encoder": encoder} if model == "pretrained" else {}
-            config = config_of(task, "bert" if model == "pretrained" else model, **own)
+        own |= {"trees": "parser"} if edges == "constituents" else {}
+        own |= {"encoder": encoder} if model == "pretrained" else {}
+        config = config_of(task, "bert" if model == "pretrained" else model, **own)
         return config, splits_of(config)
 
     return with_nodes

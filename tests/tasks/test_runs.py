@@ -5,18 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
-import random
 import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from rich.console import Console
 from sklearn.metrics import precision_recall_fscore_support
 
-import graphdep
 from graphdep.tasks import family_of, resolve_task
 from graphdep.training import (
     TrainConfig,
@@ -33,7 +29,7 @@ from graphdep.training.hub import write_model_folder
 from graphdep.training.table import csv_rows, markdown, table_cells
 from graphdep.visualization.attention import parser_for
 from tests.kit.runs import SHORT, SIZES, check_again, evaluate_own
-from tests.kit.tiny_corpora import tiny_span_rows, write_span_rows
+from tests.kit.tiny_corpora import tiny_span_rows, write_span_rows, write_tiny_csv
 
 BRACKETS = {"parser": "bundled"}
 SPANS = {"form": "spans"}
@@ -158,61 +154,6 @@ def test_words_stand_beside_their_predictions(trained):
     assert {"NOUN", "VERB", "DET"} < {*labels}
 
 
-@pytest.mark.parametrize(("task", "model"), [("semeval2010", "dt"), ("aspects", "dra")])
-def test_texts_beside_predictions_are_predicted_alike(trained, task, model):
-    folder, _ = trained(task, model)
-    with open(folder / "predictions.csv", newline="") as file:
-        written = list(csv.DictReader(file))
-    assert all("<e1>" in row["text"] and "</e1>" in row["text"] for row in written)
-    given = graphdep.load(folder, parser="chain").predict([row["text"] for row in written])
-    assert given.tolist() == [row["prediction_label"] for row in written]
-
-
-@pytest.mark.parametrize("model", ["dt", "tree-lstm", "bert-dam"])
-@pytest.mark.parametrize("task", ["sst", "sick-e", "rte"])
-@settings(max_examples=4)
-@given(st.integers(1, 7), st.integers(0, 2**32))
-def test_texts_are_predicted_as_they_were_scored(trained, task, model, size, seed):
-    """Predictions do not depend on the order or the batches."""
-    folder, _ = trained(task, model, parser="chain")
-    with open(folder / "predictions.csv", newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    random.Random(seed).shuffle(rows)
-    predictor = graphdep.load(folder, parser="chain", batch_size=size)
-    texts = [tuple(row[name] for name in row if name.startswith("text")) for row in rows]
-    found = predictor.predict([pair[0] if len(pair) == 1 else pair for pair in texts]).tolist()
-    assert found == [row["prediction_label"] for row in rows]
-
-
-@pytest.mark.parametrize(("task", "model", "options"), [row for row in RUNS if row[0] == "ubuntu"], ids=str)
-def test_pools_are_ranked_as_they_were_scored(trained, places, task, model, options):
-    """Rankings of pools in batches of another size give the scores of the run."""
-    folder, result = trained(task, model, **options)
-    raw = Path(places(task)["root"], "raw", "ubuntu-v1", "test.txt").read_text(encoding="utf-8")
-    rows = [line.split("\t") for line in raw.splitlines()]
-    first = read_predictions(folder / "predictions.csv")[1].tolist()
-    selector = graphdep.load(folder, parser=places(task)["parser"], batch_size=3)
-    ranks = []
-    for start in range(0, len(rows), 10):
-        pool = rows[start : start + 10]
-        ranking = selector.rank(pool[0][1:-1], [row[-1] for row in pool]).ranking
-        ranks.append([pool[place][0] for place in ranking].index("1"))
-    assert [rank == 0 for rank in ranks] == first
-    assert np.mean([1 / (1 + rank) for rank in ranks]) == pytest.approx(result["metrics"]["test_MRR"])
-
-
-@pytest.mark.parametrize(
-    ("task", "model", "options"), [row for row in RUNS if row[0] == "dailydialog"], ids=str
-)
-def test_contexts_get_the_responses_of_the_run(trained, places, task, model, options):
-    folder, _ = trained(task, model, **options)
-    lines = (folder / "responses-test.jsonl").read_text(encoding="utf-8").splitlines()
-    rows = [json.loads(line) for line in lines]
-    responder = graphdep.load(folder, parser=places(task)["parser"], batch_size=2)
-    assert len(rows) > 1
-    assert responder.respond([row["context"] for row in rows]) == [[row["response"]] for row in rows]
-
-
 @pytest.mark.parametrize(
     ("task", "columns"),
     [("sick-e", ["text_1", "text_2"]), ("sst", ["text"]), ("rte", ["text_1", "text_2"]), ("sick-r", None)],
@@ -260,22 +201,13 @@ def test_labels_of_ones_own_in_words(trained):
 # ---------------------------------------------------------------------------------- files of one's own
 
 
-def csv_settings(folder: Path) -> dict[str, object]:
-    rows = [f"{word} {thing},{y}" for word, y in (("fine", "good"), ("dull", "bad")) for thing in "abcdefgh"]
-    (folder / "train.csv").write_text("\n".join(["text,label", *rows]) + "\n")
-    (folder / "test.csv").write_text("\n".join(["text,label", *rows[::3]]) + "\n")
-    files = {name: str(folder / f"{name}.csv") for name in ("train", "test")}
-    columns = {"text_columns": "text", "label_column": "label"}
-    return {**files, **columns, "root": str(folder / "root"), "parser": "chain", **SIZES, **SHORT}
-
-
 @pytest.fixture
 def own(settings_of, tmp_path):
     """Settings of runs on the user's own files; a test file is optional."""
 
     def own(task: str, test: bool | str = False, **others: object) -> TrainConfig:
         if task.startswith("csv"):
-            settings = {"task": task, **csv_settings(tmp_path)}
+            settings = {"task": task, **write_tiny_csv(tmp_path), **SIZES, **SHORT}
         else:
             settings = {**settings_of(task), "root": str(tmp_path / "root")}
             for name in ("train", "test"):
@@ -472,7 +404,9 @@ def test_three_classes_of_pairs_and_numbers(own, tmp_path):
 
 @pytest.mark.parametrize("split", ["test", "val"])
 def test_an_ablation_is_of_the_test_file_or_of_what_validates(tmp_path, split):
-    given = csv_settings(tmp_path) | ({} if split == "test" else {"test": None, "val_fraction": 0.4})
+    given = {**write_tiny_csv(tmp_path), **SIZES, **SHORT} | (
+        {} if split == "test" else {"test": None, "val_fraction": 0.4}
+    )
     summary = ablate("csv", ["transformer", "word-average"], [0], tmp_path / "runs", settings=given)
     assert [row["n"] for row in summary["rows"]] == [1, 1]
     assert summary["compared"] == split
