@@ -54,11 +54,12 @@ def read_parquet(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict
         with ParquetFile(path) as file:
             check_header(path, file.schema_arrow.names, columns)
             about = file.metadata
-            groups = [about.row_group(number) for number in range(about.num_row_groups)]
-            cells = sum(group.column(i).num_values for group in groups for i in range(about.num_columns))
-            _check_unpacked(path, about.num_rows, cells, sum(group.total_byte_size for group in groups))
-            number, size = 0, 0
+            # The metadata of a damaged column may end the process: cells are counted as they are read.
+            groups = (about.row_group(number).total_byte_size for number in range(about.num_row_groups))
+            _check_unpacked(path, about.num_rows, about.num_rows * about.num_columns, sum(groups))
+            number, cells, size = 0, 0, 0
             for batch in file.iter_batches(_BATCH):
+                cells += sum(map(_num_values, batch.columns))
                 size += sum(map(_unpacked_size, batch.columns))
                 _check_unpacked(path, about.num_rows, cells, size)
                 for row in batch.to_pylist():
@@ -83,6 +84,11 @@ def _unpacked_size(values: Any) -> int:
         values = values.dictionary_decode()
     inner = values.flatten() if hasattr(values, "value_lengths") else None  # of lists
     return _OBJECT * len(values) + (values.nbytes if inner is None else _unpacked_size(inner))
+
+
+def _num_values(values: Any) -> int:
+    """Number of values of a column, in lists too."""
+    return _num_values(values.flatten()) if hasattr(values, "value_lengths") else len(values)
 
 
 def _check_unpacked(path: Path, rows: int, cells: int, size: int) -> None:
