@@ -322,7 +322,10 @@ def draw(
         )
 
     if texts.format == "text":
-        sentences = [sentence for parsed in make().parse([*texts.stream]) for sentence in parsed]
+        plain = [*texts.stream]
+        if any(re.search("</?e[12]>", one) for one in plain):
+            raise ValueError("draw has no marked spans: use graphdep explore, or leave out <e1> and <e2>")
+        sentences = [sentence for parsed in make().parse(plain) for sentence in parsed]
     else:
         own = own_trees(texts, text, tree_scheme, bad_trees, make)
         sentences = _with_constituents(own.sentences, make) if bracketed else own.sentences

@@ -286,6 +286,7 @@ def test_edges_over_phrases_are_drawn_with_phrases(run, tmp_path):
         (["it rains", "--against", "random"], "--against needs --edges"),
         (["it rains", "--figsize", "wide"], "'figsize' must be WxH, inches from 1 to 100, such as 3.3x2.9"),
         (["it rains", "--figsize", "3x3", "--output", "a.html"], "--figsize is for pictures, not for .html"),
+        (["the <e1>rain</e1>"], "draw has no marked spans: use graphdep explore"),
     ],
 )
 def test_errors_of_draw(run, arguments, message):

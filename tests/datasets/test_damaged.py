@@ -282,6 +282,8 @@ DAMAGED = {
     named("x.csv", csv_rows): {
         "text,label\n": "1: no row below the header",
         "text,y\na,b\n": "1: no column 'label'; the columns are text, y",
+        "texts,label\na,b\n": "1: no column 'text'; the columns are texts, label (name yours: --text-columns",
+        "text,labels\na,b\n": "1: no column 'label'; the columns are text, labels (did you mean 'labels'?)",
         "text;label\na;b\n": "1: no column 'text'; the columns are text;label (one column: is the separator "
         "';'? save with commas, or as .tsv)",
         f"{','.join(f'c{i}' for i in range(12))}\n": "1: no column 'text'; the columns are c0, c1, c2, c3, "

@@ -25,7 +25,7 @@ from graphdep.io.files import (
     place_error,
     without_control,
 )
-from graphdep.io.limits import MAX_WORDS, check_choice, plural
+from graphdep.io.limits import MAX_WORDS, check_choice, did_you_mean, plural
 from graphdep.parsing.parser import WordLimit
 from graphdep.sentence.intake import BAD_TREES, SCHEMES, Intake
 
@@ -212,7 +212,11 @@ def check_there(path: Path, line: int, there: Iterable[str], columns: Sequence[s
     for column in columns:
         if column not in names:
             other = next((mark for mark in ";\t" if len(names) == 1 and mark in names[0]), None)
-            hint = f" (one column: is the separator {other!r}? save with commas, or as .tsv)" if other else ""
+            hint = did_you_mean(column, names)
+            if other:
+                hint = f" (one column: is the separator {other!r}? save with commas, or as .tsv)"
+            elif column == "text":  # the default name of the user's column
+                hint = " (name yours: --text-columns, --label-column)"
             raise row_error(path, line, f"no column {column!r}; the columns are {_shown(names)}{hint}")
 
 

@@ -171,6 +171,8 @@ def _layout(row: TextRow, text_column: str) -> Layout | None:
         return None
     known = "; ".join(layout.keys for layout in LAYOUTS)
     there = ", ".join(sorted(map(str, row.values))[:20]) or "none"
+    if "text" in row.values:
+        raise row.error(f"no key {text_column!r}, which --text-columns names; the keys are {there}")
     raise row.error(
         f"unknown layout: the keys are {there}; {EXAMPLE_ROWS}; other known keys are {known} "
         "(datasets/README.md)"
