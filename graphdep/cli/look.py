@@ -272,7 +272,7 @@ def draw(
         str | None,
         typer.Option(
             metavar="WxH",
-            help="Largest width and height of a picture in inches, e.g. 3.3x2.9. [default: as the tree needs]",
+            help="Largest width and height in inches, e.g. 3.3x2.9. [default: as the tree needs]",
         ),
     ] = None,
     parser: o.TextParser = "bundled",

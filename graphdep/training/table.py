@@ -60,7 +60,7 @@ def check_report(
     overwrite: bool = False,
 ) -> None:
     """Raises :class:`ValueError` if files of another table would be replaced: of another task, with other
-    settings, or with a row that is not in ``rows``. More seeds, rows and epochs are allowed.
+    settings or more epochs, or with a row that is not in ``rows``. More seeds, rows and epochs are allowed.
     """
     other = _other_table(folder / _REPORT["summary"], task, {*rows}, settings)
     own = _REPORT.values() if other == "" else ()
@@ -84,6 +84,9 @@ def _other_table(path: Path, task: str, rows: set[str], settings: Mapping[str, A
             return f", a table of the task {before['task']},"
         if changed := [name for name in sorted(then.keys() | now.keys()) if then.get(name) != now.get(name)]:
             return f", a table with another {' and '.join(changed)},"
+        most, epochs = (of.get("max_epochs") for of in (before["settings"], settings))
+        if most is not None and epochs is not None and epochs < most:
+            return f", a table of {most} epochs,"
         left = [row["name"] for row in before["rows"] if row["name"] not in rows]
         return f", a table that also has the row {', '.join(left)}," if left else ""
     except (OSError, ValueError, TypeError, KeyError, AttributeError):  # missing, or not a summary

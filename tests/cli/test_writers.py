@@ -333,6 +333,13 @@ def test_only_the_same_table_is_replaced(here, tmp_path):
     assert {row["name"] for row in json.loads((tmp_path / "summary.json").read_text())["rows"]} > {"lstm"}
 
 
+def test_fewer_epochs_do_not_replace_a_table(here, tmp_path):
+    assert here(*ABLATE, tmp_path, "--epochs", "2").exit_code == 0
+    done = here(*ABLATE, tmp_path, "--epochs", "1")
+    assert done.exit_code == 2, done.output
+    assert "a table of 2 epochs, and" in done.stderr
+
+
 def test_empty_and_own_files_may_be_replaced(tmp_path):
     (tmp_path / "empty").touch()
     (tmp_path / "own").write_text(MINE)
