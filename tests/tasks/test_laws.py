@@ -24,6 +24,7 @@ from graphdep.training import TrainConfig, evaluate, load_splits, load_task, rea
 from graphdep.training.config import CONTROLS
 from graphdep.training.evaluation import PREDICTIONS
 from graphdep.training.hub import write_model_folder
+from graphdep.training.settings import PARSED
 from graphdep.transforms.presets import PRESETS
 from tests.kit.tiny_corpora import read_tiny_treebank
 
@@ -241,7 +242,8 @@ def ask_for_labels(model, rows, config, _):
         lines = [json.loads(line) for line in Path(config.test).read_text().splitlines()]
         found = model.predict(*([line[key] for line in lines] for key in ("words", "mark")))
     else:
-        found = model.predict(read_tiny_treebank(config.raw_from, "test"))
+        trees, parsed = read_tiny_treebank(config.raw_from, "test"), config.trees in ("parser", *PARSED)
+        found = model.predict([tree.form for tree in trees] if parsed else trees)
     return [label for one in found for label in one], [row["prediction_label"] or None for row in rows]
 
 
