@@ -132,11 +132,11 @@ def from_raw(settled, config_of, tmp_path_factory) -> Callable[..., TrainConfig]
     """The settings of a run with a folder of its own, in which only the raw files are."""
 
     def from_raw(run: Run, **others: Any) -> TrainConfig:
-        task, model, own = settled(run, num_workers=0, **others)
+        task, model, own = settled(run, num_workers=0)
         config, root = config_of(task, model, **own), tmp_path_factory.mktemp("root")
         if Path(config.root, "raw").exists():
             shutil.copytree(Path(config.root, "raw"), root / "raw")
-        return config.replace(root=str(root))
+        return config.replace(root=str(root), **others)
 
     return from_raw
 
