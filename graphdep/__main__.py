@@ -24,6 +24,9 @@ def _run() -> None:
             raise
         sys.stderr.write(f"graphdep: error: {error}\n")
         sys.exit(2)
+    except KeyboardInterrupt:
+        sys.stderr.write("graphdep: interrupted\n")
+        sys.exit(130)
     app(prog_name="graphdep")
 
 

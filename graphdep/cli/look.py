@@ -44,6 +44,13 @@ _CHUNK = 4_096
 _BRACKETS = (".ptb", ".mrg")  # files of brackets
 # A picture shows the same, whatever these options are.
 _OF_OUTPUT = ("output", "overwrite")
+FigSize = Annotated[
+    str | None,
+    typer.Option(
+        metavar="WxH",
+        help="Largest width and height of a picture in inches, e.g. 3.3x2.9. [default: as the tree needs]",
+    ),
+]
 
 
 def parse(
@@ -268,13 +275,7 @@ def draw(
             help="Also parse phrases, and draw them as brackets; the default if --edges reads phrases.",
         ),
     ] = False,
-    figsize: Annotated[
-        str | None,
-        typer.Option(
-            metavar="WxH",
-            help="Largest width and height in inches, e.g. 3.3x2.9. [default: as the tree needs]",
-        ),
-    ] = None,
+    figsize: FigSize = None,
     parser: o.TextParser = "bundled",
     bad_trees: o.BadTrees = "error",
     tree_scheme: o.TreeScheme = "auto",
@@ -301,9 +302,7 @@ def draw(
     check_suffix(output, ".html", ".svg", ".png", ".pdf")
     of = o.command_line(ctx, without=_OF_OUTPUT)
     check_output(output, Path(text), None, overwrite, of)
-    size = None if figsize is None else _inches(figsize)
-    if size is not None and output.suffix.lower() == ".html":
-        raise ValueError(f"--figsize is for pictures, not for .html (got {figsize})")
+    size = _picture_size(figsize, output)
     names = [import_edges(name.strip()) for name in (edges or "").split(",") if name.strip()]
     other = against if against in (None, "random") else import_edges(against)
     if against is not None and not names:
@@ -427,6 +426,12 @@ def attention(
     plain_console(stderr=True).print(f"{shown.summary} -> {output}", soft_wrap=True)
 
 
+def _picture_size(figsize: str | None, output: Path) -> tuple[float, float] | None:
+    if figsize is not None and output.suffix.lower() == ".html":
+        raise ValueError(f"--figsize is for pictures, not for .html (got {figsize})")
+    return None if figsize is None else _inches(figsize)
+
+
 def _inches(text: str) -> tuple[float, float]:
     """Width and height."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)[x,](\d+(?:\.\d+)?)", text)
@@ -478,6 +483,7 @@ def explore(
             metavar="TEXT", help="For response selection: another response to rank; repeat for several."
         ),
     ] = None,
+    figsize: FigSize = None,
     explain: Annotated[
         str | None,
         typer.Option(
@@ -513,6 +519,7 @@ def explore(
     places = [find_checkpoint(place) for place in checkpoint]
     of = o.command_line(ctx, without=_OF_OUTPUT)
     check_output(output, places[0], None, overwrite, of)
+    size = _picture_size(figsize, output)
     if input not in (None, "-"):
         os.stat(str(input))  # raises an error for a missing file
     given = None if input is None else stream_texts(input)
@@ -552,7 +559,7 @@ def explore(
     asked = [name.strip() for name in (explain or "").split(",") if name.strip()]
     options: dict[str, Any] = {"edges": names, "candidates": candidate or [], "explain": asked}
     page = explored(places[0], example, against=other, parser=reads, **options)
-    page.save(output, overwrite=overwrite, of=of)
+    page.save(output, figsize=size, overwrite=overwrite, of=of)
     plain_console(stderr=True).print(f"{page.summary} -> {output}", soft_wrap=True)
 
 

@@ -534,7 +534,7 @@ class RunCheckpoint(Checkpoint):
         self.folder, self.state, self.metric, self.patience = folder, state, metric, patience
         self.keep, self.best, self.floor = keep, cast("float | None", None), floor
         self.val_every = val_every
-        self.best_epoch = self.epochs = self.waited = 0
+        self.best_epoch = self.epochs = self.waited = self.ties = 0
         self.lowest_loss = math.inf
         self._no_skill: tuple[float | None, ...] = ()  # the floor, once computed
         self.best_scores: dict[str, float] = {}
@@ -561,7 +561,7 @@ class RunCheckpoint(Checkpoint):
         return self.patience is not None and self.waited >= self.patience
 
     def state_dict(self) -> dict[str, Any]:
-        names = ("best", "best_epoch", "epochs", "best_scores", "seconds", "val_seconds", "waited")
+        names = ("best", "best_epoch", "epochs", "best_scores", "seconds", "val_seconds", "waited", "ties")
         return {name: getattr(self, name) for name in (*names, "lowest_loss")}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -604,10 +604,12 @@ class RunCheckpoint(Checkpoint):
         value = monitored_score(self.metric, cast(LearningTask, pl_module))
         self._wait(value, float(trainer.callback_metrics["train_loss"]), cast(LearningTask, pl_module))
         if self.keeps(value):
-            self.best, self.best_epoch, self.best_scores = value, self.epochs, scores
+            self.best, self.best_epoch, self.best_scores, self.ties = value, self.epochs, scores, 0
             alone = trainer.world_size == 1  # several processes order examples differently
             self.best_outputs = cast(LearningTask, pl_module).val_outputs if alone else ()
             trainer.save_checkpoint(self.best_path)
+        else:
+            self.ties += value == self.best
         trainer.save_checkpoint(self.last_path)
         self._stop_if_done(trainer)
 

@@ -591,6 +591,7 @@ def _result(
         "signature": config.signatures(),
         "epochs": run.epochs,
         "best_epoch": run.best_epoch,
+        "tied_epochs": run.ties,
         "stopped": why_early(run),
         "seconds_per_epoch": sum(run.seconds) / len(run.seconds),
         "seconds_per_validation": sum(run.val_seconds) / max(1, len(run.val_seconds)),

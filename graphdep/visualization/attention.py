@@ -472,6 +472,8 @@ def _side(
         # SIA reads a block of the encoder and is not on the path to the last layer.
         beside=[name for name, *_ in layers if name.startswith("SIA")],
     )
+    if task.reads_spans:
+        side = dataclasses.replace(side, nodes=side.nodes.with_spans(data))
     if asks.explain:
         masks = {**masks, **_explained(model, side, own, asks)}
     if not masks:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import logging
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -38,11 +39,12 @@ from graphdep.visualization.page_data import (
     page_side,
     unpack_pairs,
 )
-from graphdep.visualization.rows import lane_title, row_scene, row_scenes
+from graphdep.visualization.rows import SMALL, lane_title, row_scene, row_scenes
 from graphdep.visualization.scene import Arc, Bracket, Lane, Row, Scene, runs_right_to_left, stacked
 from graphdep.visualization.side import Side
 from graphdep.vocab.relations import RelationVocab
 
+logger = logging.getLogger("graphdep.visualization")
 _Set = tuple[PageEdges, Tensor]  # with its matrix
 _COMPLETE = "every node attends to every other"
 _MOST = 900  # edges drawn one by one
@@ -306,6 +308,7 @@ def _clean(text: str) -> str:
 
 
 ENDINGS = (".html", ".svg", ".png", ".pdf")
+_READABLE = 5.0  # points
 
 
 class Explorer:
@@ -389,7 +392,8 @@ class Explorer:
 
         Args:
             path: The file.
-            figsize: Width and height in inches that a picture just fits into. (default: as the tree needs)
+            figsize: Width and height in inches that a picture just fits into; text below 5 points is logged.
+                (default: as the tree needs)
             overwrite: Replace any other or changed file, too. (default: :obj:`False`)
             of: What makes two files the same. (default: title, the line below it, and names of sides and
                 edges)
@@ -406,6 +410,8 @@ class Explorer:
         if kind not in (".html", ".svg"):
             check_extra(f"a picture of this kind ({kind[1:]})", "train", "matplotlib")
         path.parent.mkdir(parents=True, exist_ok=True)
+        if figsize is not None and (points := SMALL * 72 * self._scene().scale(figsize)) < _READABLE:
+            logger.warning("%s: labels are %.1f points high; a larger size is easier to read", path, points)
         of = of or str((self.title, self.about, [(side.name, *side.edges) for side in self.sides]))
         with drawing(path, of=of, overwrite=overwrite) as temporary:
             if kind in (".html", ".svg"):

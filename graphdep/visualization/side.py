@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
@@ -50,6 +50,8 @@ class Answer:
 
 
 Key = tuple[str, int, int, int, str, int]
+SPANS = {1: "e1", 2: "e2"}
+"""The bracket of each marked span, by its bit in ``data.mark``."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,8 +73,8 @@ class WordNodes:
         arcs: Governor, dependent and relation of each arc.
         arc_nodes: The entry of each arc, if relations are nodes.
         entry: The entry of each node ``[num_nodes]``.
-        brackets: First word, last word and label of each phrase. (default: none)
-        bracket_nodes: The entry of each phrase, if phrases are nodes. (default: none)
+        brackets: First word, last word and label of each phrase, and of each marked span. (default: none)
+        bracket_nodes: The entry of each phrase, if phrases are nodes, and -1 for spans. (default: none)
 
     Example:
         >>> from graphdep import RelationVocab, Sentence, to_data
@@ -128,6 +130,18 @@ class WordNodes:
             brackets,
             bracket_nodes,
         )
+
+    def with_spans(self, data: Data) -> WordNodes:
+        """The table with a bracket for each marked span of the example: ``e1`` and ``e2``."""
+        mark = dict(zip(self.entry.tolist(), data.mark.tolist()))
+        found = []
+        for bit, label in SPANS.items():
+            inside = [entry for entry in range(self.size) if mark.get(entry, 0) & bit]
+            starts = [entry for entry in inside if entry - 1 not in inside]
+            ends = [entry for entry in inside if entry + 1 not in inside]
+            found += [(start, end, label) for start, end in zip(starts, ends)]
+        nodes = [*self.bracket_nodes, *[-1] * len(found)] if self.bracket_nodes else []
+        return replace(self, brackets=[*self.brackets, *found], bracket_nodes=nodes)
 
     @property
     def size(self) -> int:

@@ -15,12 +15,14 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import graphdep
+import graphdep.__main__
 from graphdep.cli import common as module
 from graphdep.cli import look, train, use
 from graphdep.cli.common import signals_as_interrupts, stream_texts
@@ -245,6 +247,18 @@ def test_threads_are_left_alone(default):
     thread.start()
     thread.join()
     assert found == [([], signal.SIG_DFL)]
+
+
+def test_ctrl_c_during_imports_is_no_traceback(monkeypatch, capsys):
+    class Loading(ModuleType):
+        @property
+        def app(self):
+            raise KeyboardInterrupt
+
+    monkeypatch.setitem(sys.modules, "graphdep.cli", Loading("graphdep.cli"))
+    with pytest.raises(SystemExit, match="130"):
+        graphdep.__main__.main()
+    assert capsys.readouterr().err == "graphdep: interrupted\n"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="TerminateProcess cannot be caught")

@@ -242,7 +242,7 @@ def test_one_picture_per_sentence(run, tmp_path):
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["a-1.png", "a-2.png"]
 
 
-def test_a_picture_fits_into_a_column(run, tmp_path):
+def test_a_picture_fits_into_a_column(run, tmp_path, caplog):
     for name in ("a.svg", "a.png"):
         done = run("draw", "it rains", "--parser", "chain", "--figsize", "3.3x9", "--output", name)
         assert done.exit_code == 0, done.stderr
@@ -251,6 +251,9 @@ def test_a_picture_fits_into_a_column(run, tmp_path):
     assert height == pytest.approx(3.3 * high / wide, rel=1e-3)
     with Image.open(tmp_path / "a.png") as picture:
         assert picture.size == pytest.approx((130 * 3.3, 130 * height), abs=1)
+    assert not caplog.messages
+    run("draw", "it rains " * 9, "--parser", "chain", "--figsize", "3.3x9", "--output", "c.svg")
+    assert caplog.messages == ["c.svg: labels are 2.8 points high; a larger size is easier to read"]
 
 
 def test_pages_of_all_sentences_and_of_differences(run, tmp_path):

@@ -277,6 +277,10 @@ def test_marked_spans_have_a_label_and_are_explained(tmp_path):
     text = "The <e1>dog</e1> likes the <e2>big cat</e2>."
     page = explore(checkpoint, text, parser="chain", explain=["gradient"])
     assert [node.text for node in page.data.nodes[1:]] == ["The", "dog", "likes", "the", "big", "cat", "."]
+    spans = [(2, 2, "e1"), (5, 6, "e2")]
+    assert [*page.data.sides[0].brackets] == spans
+    assert [page.svg().count(f">{span}</text>") for span in ("e1", "e2")] == [1, 1]
+    assert [*explore(checkpoint, text, parser="chain", against="random").data.sides[1].brackets] == spans
     [answer] = page.sides[0].answers
     assert answer.kind == "classes"
     assert sum(share for _, share in answer.rows) <= 1 + 1e-9

@@ -113,7 +113,8 @@ def interrupted(monkeypatch, config, folder, after: int, when: str = "after", **
 
 def assert_same(left: Path, right: Path) -> None:
     """Both folders have the same run, except for times."""
-    for key in ("metrics", "floor", "epochs", "best_epoch", "parameters", "seed", "config", "data"):
+    keys = ("metrics", "floor", "epochs", "best_epoch", "tied_epochs", "parameters", "seed", "config", "data")
+    for key in keys:
         assert result_of(left)[key] == result_of(right)[key], key
     for name in ("best.ckpt", "last.ckpt"):
         mine, its = (read_checkpoint(folder / name)["state_dict"] for folder in (left, right))
@@ -185,18 +186,21 @@ class Epochs:
 
 
 @pytest.mark.parametrize(
-    ("settings", "epochs", "best"),
+    ("settings", "epochs", "best", "tied"),
     [
-        ({}, 3, 1),  # accuracy does not improve
-        ({"monitor": "loss"}, 6, 4),  # the loss falls until the fourth epoch
-        ({"monitor": "loss", "patience": 1}, 5, 4),
-        ({"keep": "last", "patience": 1}, 6, 6),
+        ({}, 3, 1, 1),  # accuracy does not improve
+        ({"patience": None}, 6, 1, 3),
+        ({"monitor": "loss"}, 6, 4, 0),  # the loss falls until the fourth epoch
+        ({"monitor": "loss", "patience": 1}, 5, 4, 0),
+        ({"keep": "last", "patience": 1}, 6, 6, 0),
     ],
 )
-def test_which_epoch_is_the_best_and_when_a_run_ends(tmp_path, monkeypatch, short, settings, epochs, best):
+def test_which_epoch_is_the_best_and_when_a_run_ends(
+    tmp_path, monkeypatch, short, settings, epochs, best, tied
+):
     Epochs(monkeypatch, accuracy=[0.52, 0.52, 0.42, 0.52, 0.32, 0.52], loss=[0.9, 0.8, 0.7, 0.5, 0.6, 0.6])
     result = train(short.replace(**{"max_epochs": 6, "patience": 2, **settings}), tmp_path)
-    assert (result["epochs"], result["best_epoch"]) == (epochs, best)
+    assert (result["epochs"], result["best_epoch"], result["tied_epochs"]) == (epochs, best, tied)
     assert read_checkpoint(tmp_path / "best.ckpt")["graphdep"]["epoch"] == best
 
 

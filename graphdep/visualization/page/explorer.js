@@ -1062,9 +1062,11 @@ function listen() {
 function hintSentence() {
   const hint = byId("sentence-hint");
   if (!mainSide().edges.length) hint.textContent = "Arrows run from each word to its dependents. Choose a word to highlight its arcs.";
-  if (!page.sides.some((side) => side.brackets.length)) return;
+  const labels = new Set(page.sides.flatMap((side) => side.brackets.map((bracket) => bracket[2])));
+  const spans = ["e1", "e2"].filter((span) => labels.delete(span));
   const nodes = page.sides.some((side) => side.bracket_nodes.length);
-  hint.textContent += nodes ? " Brackets are phrases; those in a box are nodes." : " Brackets are phrases.";
+  if (labels.size) hint.textContent += nodes ? " Brackets are phrases; those in a box are nodes." : " Brackets are phrases.";
+  if (spans.length) hint.textContent += " The marked " + (spans[1] ? "spans are e1 and e2." : "span is " + spans[0] + ".");
 }
 
 // Whether the model's edges, the first set, depend on the tree: they are typed, or the graph is not complete.
