@@ -163,12 +163,19 @@ class CSVTexts(OwnFiles, TextDataset):
         single = len(self.text_columns) == 1
         return tuple(_plain(_given(row, column, single)) for column in self.text_columns)
 
-    def examples(self, split: str, limit: int | None) -> list[Example]:
+    def check_file(self, split: str) -> None:
+        super().check_file(split)
+        self._targets(self.read(Path(), split))
+
+    def _targets(self, rows: Sequence[TextRow]) -> list[torch.Tensor]:
         if self.learns_labels and not self.labels:
             self.labels = _learn(read_text_rows(self.files["train"], [self.label_column]), self.label_column)
-        rows = self.read(Path(self.raw_dir), split)
         number = {label: torch.tensor([number]) for number, label in enumerate(self.labels)}
-        targets = [self._target(row, number) for row in rows][:limit]
+        return [self._target(row, number) for row in rows]
+
+    def examples(self, split: str, limit: int | None) -> list[Example]:
+        rows = self.read(Path(self.raw_dir), split)
+        targets = self._targets(rows)[:limit]
         cells = [(row, column) for row in rows[: len(targets)] for column in self.text_columns]
         marked = [row for row, column in cells if "</e1>" in str(row.values[column])]
         if split == "train" and 2 * len(marked) > len(cells):

@@ -10,10 +10,10 @@ import torch
 from torch_geometric.loader import DataLoader
 
 from graphdep.datasets import CSVTexts
-from graphdep.parsing import Parser
 from graphdep.parsing.parser import Parsed
 from graphdep.sentence import Sentence
 from graphdep.vocab import Vocab, VocabTokens
+from tests.kit.tiny_corpora import Unasked
 
 ROWS = [(f"text number {i}", ["good", "bad", "so so"][i % 3]) for i in range(20)]
 
@@ -178,17 +178,6 @@ def test_wrong_options(load):
     ]:
         with pytest.raises(ValueError, match=message):
             load(**options)
-
-
-class Unasked(Parser):
-    """Fails if it is called."""
-
-    fingerprint = "unasked"
-
-    def parse_texts(self, texts):
-        raise AssertionError("asked")
-
-    parse_sentences = parse_texts
 
 
 @pytest.mark.parametrize("split", ["train", "val"])

@@ -454,7 +454,7 @@ ASKED_ERRORS = {
         (([],), V, "'sentences' is empty"),
         (([3], [[(0, 1)]]), T, r"'sentences\[0\]' must be a text, a list of words, or a parse"),
         (([""],), V, r"'sentences\[0\]' is blank"),
-        ((["no tag"],), V, r"'sentences\[0\]': a text has <e1>"),
+        ((["no tag"],), V, r"'sentences\[0\]': no tag <e1> in the text"),
         (([["a"]],), V, r"'spans\[0\]' must be given unless sentences are texts"),
         (([["a", 3]], [[(0, 1)]]), T, r"'sentences\[0\]\[1\]' must be a string"),
         (([["a"]], []), V, "'spans' must have 1 value, one for each of the sentences"),

@@ -160,7 +160,7 @@ def test_files_that_cannot_be_labelled(run, predict, trained, tmp_path):
     done = run("predict", *tags, write_span_rows(tmp_path / "plain.jsonl", [{"words": ["a"]}]))
     assert "1 parsed" in done.stderr
     assert "'text_columns' is for files of texts" in predict("labels", marked, "--text-columns", "a").stderr
-    assert "good.conllu:1: a text has <e1>...</e1>" in predict("spans", "good.conllu").stderr
+    assert "good.conllu:1: no tag <e1> in the text" in predict("spans", "good.conllu").stderr
     assert "new.csv:2: the tag <e1> is not closed by </e1>" in predict("spans", "new.csv").stderr
     plain = write_span_rows(tmp_path / "spans.jsonl", tiny_span_rows())
     assert "which is used only if you name it" in predict("spans", plain, parser=False).stderr

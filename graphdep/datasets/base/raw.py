@@ -449,6 +449,17 @@ class OwnFiles(RawFiles):
     def take_in(self, path: Path, intake: Intake) -> Any:
         """The content of a file, with its trees converted and repaired by the intake."""
 
+    def process(self) -> None:
+        """Reads the files of later splits before it parses this one, so that their errors come first."""
+        for split in self.splits[self.splits.index(self.split) + 1 :]:
+            if split in self.files and self.raw_files(Path(), split):
+                self.check_file(split)
+        super().process()  # type: ignore[misc]
+
+    def check_file(self, split: str) -> None:
+        """Raises :class:`ValueError` if the file of a split has an error."""
+        self.take_in(self.file(split), self.intake(split))
+
     def intake(self, split: str) -> Intake:
         """The intake for the trees of a split; ``"auto"`` means the scheme of the training file."""
         parser = self._parser if self.bad_trees == "parse" else None

@@ -356,7 +356,9 @@ class OwnSpans(OwnFiles, SpanDataset):
 
     def take_in(self, path: Path, intake: Intake) -> tuple[list[SpanExample], list[str], bool]:
         rows, notes, paired = read_rows(path, self.text_column, self.label_column, self.span_end or "auto")
-        return span_rows(rows, self.text_column, self.label_column, intake=intake), [*notes], paired
+        found = span_rows(rows, self.text_column, self.label_column, intake=intake)
+        self._check_alike(found)
+        return found, [*notes], paired
 
     def read(self, folder: Path, split: str) -> list[SpanExample]:
         path = self.file(split)

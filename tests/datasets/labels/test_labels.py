@@ -98,7 +98,7 @@ def test_conllu_has_the_examples_of_the_treebank(tmp_path, raw):
 def test_columns_and_spans(load, tmp_path):
     path = tmp_path / "names.conll"
     path.write_text("-DOCSTART- O\n\nAnn B-PER\nDow I-PER\nsings O\n\nBob B-PER\nin _\nParis B-LOC\n")
-    train = load(train=path, scheme="bio")
+    train = load(train=path, val=path, scheme="bio")
     assert train.labels == ("O", "B-LOC", "B-PER", "I-PER", "I-LOC")  # I-LOC is added
     assert [data.y.tolist() for data in train] == [[2, 3, 0], [2, -100, 1]]
     assert train.describe()["left_out"] == {"comments": 1}

@@ -345,7 +345,7 @@ ROW_IS = r'a row is {"words": .* or {"text": "<e1>Rain</e1>'
         ({"words": ["Rain"], "label": "a"}, f"no 'spans' and no 'text': the keys are label, words; {ROW_IS}"),
         ({"text": "<e1>Rain</e1>"}, "no column 'label'; the columns are text"),
         ({"text": "<e1>Rain", "label": "a"}, r"the tag <e1> is not closed by </e1> .got '<e1>Rain'"),
-        ({"text": "<e2>a</e2>", "label": "a"}, r"a text has <e1>.* .got <e2>, </e2> in '<e2>a</e2>'.$"),
+        ({"text": "<e2>a</e2>", "label": "a"}, r"no tag <e1> in the text .got <e2>, </e2> in '<e2>a</e2>'.$"),
     ],
 )
 def test_objects_without_spans(tmp_path, parser, row, message):
@@ -446,9 +446,9 @@ def test_tags_in_a_text():
 
 def test_bad_tags():
     for text, message in [
-        ("a dog", r"a text has <e1>...</e1>, or besides <e2>...</e2> \(got none\)"),
-        ("<e2>a</e2>", r"a text has <e1>...</e1>, or besides <e2>...</e2> \(got <e2>, </e2>\)"),
-        ("<e1>a</e1> <e2>b</e2> <e3>c</e3>", r"a text has <e1>...</e1>, or besides <e2>...</e2>"),
+        ("a dog", r"no tag <e1> in the text \(got none\)"),
+        ("<e2>a</e2>", r"no tag <e1> in the text \(got <e2>, </e2>\)"),
+        ("<e1>a</e1> <e2>b</e2> <e3>c</e3>", "a tag other than <e1> and <e2>"),
         ("<e1>a", "the tag <e1> is not closed by </e1>"),
         ("<e1>a</e1> <e2>b</e1>", "the tag </e1> is there twice"),
         ("<e1>a</e2>", "the tag </e2> closes what is not open"),
@@ -456,6 +456,7 @@ def test_bad_tags():
         ("<e1></e1>a", "no word between <e1> and </e1>"),
         *((f"<e1>a</e1> {tag}b", f"the tag '{tag}' must be <e2>") for tag in ("<E2>", "<e2/>", "< e2 >")),
         ("<e1>a</e1> <e2>b</ e2>", "the tag '</ e2>' must be </e2>"),
+        ("&lt;e1&gt;a&lt;/e1&gt;", "the tag '&lt;e1&gt;' is escaped: it must be <e1>"),
     ]:
         with pytest.raises(ValueError, match=f"^.*{message}"):
             read_tags(text)
