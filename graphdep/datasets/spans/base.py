@@ -374,6 +374,6 @@ class OwnSpans(OwnFiles, SpanDataset):
             said.append(drawn)
         trees = sum(is_own(example.tree) for example in found)
         self.taken[split]["own_trees"] = trees
-        own = f"{trees} of {len(found)} examples have a parse of their own" if trees else ""
+        own = f"own parses: {trees} of {plural(len(found), 'example')}" if trees else ""
         self.said[split] = "; ".join(note for note in (*said, own, self.taken[split]["note"]) if note)
         return found

@@ -152,7 +152,7 @@ def read_conll04(path: Path) -> tuple[list[SpanExample], list[str]]:
         check_forms(place, sentence, {"relations": LIST})
         pairs += [SpanExample(words, [first, second], label, place=place) for first, second, label in found]
     if further := reading.counts[FURTHER]:
-        logger.warning("%s: %d %s", path, further, FURTHER)
+        logger.warning("%s: %s: %d", path, FURTHER, further)
     return pairs, reading.notes()
 
 

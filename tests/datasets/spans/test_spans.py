@@ -361,7 +361,7 @@ def test_own_trees(tmp_path, parser, train):
     test = own(tmp_path, parser, "test", train=train, test=path)
     assert test[0].governor_index.tolist() == [0, 2, 0, 4, 2, 2]
     assert test[1].governor_index.tolist() == [0, 0, 1, 2, 3, 4]
-    assert test.describe()["note"] == "1 of 2 examples have a parse of their own"
+    assert test.describe()["note"] == "own parses: 1 of 2 examples"
     with pytest.raises(ValueError, match=r"test.jsonl:2: the sentence has no gold tree"):
         own(tmp_path, "gold", "test", train=train, test=path, vocab=test.vocab, labels=test.labels)
     all_own = write(tmp_path / "gold.jsonl", [ROW | TREE_OF_RAIN, ROW | TREE_OF_RAIN | {"label": "other"}])
