@@ -246,7 +246,7 @@ class CSVTexts(OwnFiles, TextDataset):
         if label in number and type(label) is type(self.labels[0]):  # 1 is equal to true
             return number[label]
         message = f"{self.label_column!r} is not a class of the training file, {some_of(self.labels)}"
-        raise row_error(row.path, row.line, message, label if isinstance(label, str) else repr(label))
+        raise row_error(row.path, row.line, message, label)
 
     def _check_options(self, labels: Sequence[Label] | None) -> None:
         texts = list(self.text_columns)
@@ -336,7 +336,7 @@ def _learn(rows: list[TextRow], column: str) -> tuple[Label, ...]:
     for row, label in zip(rows, labels):
         if type(label) is not type(labels[0]):
             kinds = f"{type(label).__name__} here and {type(labels[0]).__name__} in line {rows[0].line}"
-            raise row.error(f"{column!r} is {kinds}", repr(label))
+            raise row.error(f"{column!r} is {kinds}", label)
     return tuple(learned_names(labels, f"{rows[0].place}: {column!r}"))
 
 

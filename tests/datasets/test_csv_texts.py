@@ -141,13 +141,13 @@ def test_an_unseen_label(load, tmp_path):
 def test_labels_of_two_kinds_and_one_class(load, tmp_path):
     path = tmp_path / "x.jsonl"
     path.write_text('{"text": "a", "label": 1}\n{"text": "b", "label": true}\n')
-    with pytest.raises(ValueError, match=r"x.jsonl:2: 'label' is bool here and int in line 1 \(got 'True'\)"):
+    with pytest.raises(ValueError, match=r"x.jsonl:2: 'label' is bool here and int in line 1 \(got True\)"):
         load(train=path)
     path.write_text('{"text": "a", "label": 1}\n{"text": "b", "label": 0}\n')
     val = tmp_path / "val.jsonl"
     val.write_text('{"text": "a", "label": true}\n')
     with pytest.raises(
-        ValueError, match=r"val.jsonl:1: 'label' is not a class of the training file, 0, 1 \(got 'True'\)"
+        ValueError, match=r"val.jsonl:1: 'label' is not a class of the training file, 0, 1 \(got True\)"
     ):
         load("val", train=path, val=val)
     with pytest.raises(ValueError, match=r"train.csv:2: 'label': all labels of the training split are 'x'"):

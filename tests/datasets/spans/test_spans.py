@@ -82,7 +82,8 @@ def test_unknown_labels_and_none(root):
     assert val.y.tolist() == [-1]
     about = val.describe()
     assert about["unknown_labels"] == 1
-    told = "read val; 1 example with 1 label that training does not have ('barks'), counted as wrong"
+    told = "read val; 1 example with 1 label that training does not have ('barks'), counted as wrong, "
+    told += "in macro_f1 as one label with F1 0"
     assert about["note"] == told
     test = Corpus(root, "test", "gold")
     assert "y" not in test[0]
