@@ -154,9 +154,7 @@ def test_files_that_cannot_be_labelled(run, predict, trained, tmp_path):
     assert "--text-columns is for files with columns" in done.stderr
     assert "'truncate' is for files" in run("predict", *tags, "good.conllu", "--truncate").stderr
     marked = write_span_rows(tmp_path / "marked.jsonl", [{"words": ["a"], "mark": 0}])
-    assert (
-        "'mark' is for models that were trained with marks (got 0)" in run("predict", *tags, marked).stderr
-    )
+    assert "'mark' is for models that were trained with marks (got 0)" in run("predict", *tags, marked).stderr
     done = run("predict", *tags, write_span_rows(tmp_path / "plain.jsonl", [{"words": ["a"]}]))
     assert "1 parsed" in done.stderr
     assert "'text_columns' is for files of texts" in predict("labels", marked, "--text-columns", "a").stderr

@@ -521,7 +521,8 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
             return
         if self.log and "PYTEST_CURRENT_TEST" not in os.environ:
             own = getattr(self, "files", {}).get(self.split)
-            say(f"Processing {own.name if own else f'{self.corpus} ({self.split})'} ...")
+            name = own.name if own else f"{self.corpus} ({self.split})"
+            say(f"Processing {name}{self.kept_in} ...")
         self.process()
 
     def _needed(self) -> list[str]:

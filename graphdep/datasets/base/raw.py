@@ -335,6 +335,14 @@ class RawFiles:
         """The folder of the raw files."""
         return str(Path(self.root, "raw"))
 
+    @property
+    def kept_in(self) -> str:
+        """Where a new folder of processed examples is made, for messages; empty unless it is a relative path,
+        as by default.
+        """
+        new = not Path(self.root).is_absolute() and not Path(self.root, "processed").is_dir()
+        return f", kept in {self.root}" if new else ""
+
     def raw_target(self, path: Path, split: str) -> Path:
         """Where a raw file of a split is copied to."""
         return Path(self.raw_dir, path.name)

@@ -128,8 +128,7 @@ def test_splits_of_task_8(tmp_path, task8, parser, caplog):
     assert sorted(numbers(sets["train"]) + numbers(sets["val"])) == [*range(1, 31)]
     assert len(sets["val"]) == 3
     assert sets["val"].describe()["note"] == (
-        "3 of the 30 training sentences, drawn with seed 0; "
-        "3 words of the parser cut at the border of a span"
+        "3 of the 30 training sentences, drawn with seed 0; 3 words of the parser cut at the border of a span"
     )
     other = SemEval2010Task8(tmp_path / "root", "val", parser, seed=1)
     assert numbers(other) != numbers(sets["val"])

@@ -286,6 +286,18 @@ def test_words(tmp_path, parser, train):
         own(tmp_path, parser, "test", train=train)
 
 
+def test_a_new_folder_is_told_once(tmp_path, parser, train, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PYTEST_CURRENT_TEST")
+    for root in ("some/root", tmp_path / "other"):
+        for split in ("train", "val"):
+            OwnSpans(root, split, parser, train=train)
+    file = Path(train).name
+    told = [f"Processing {file}", f"Processing {file} (val)"] * 2
+    told[0] += f", kept in {Path('some/root')}"
+    assert capsys.readouterr().err.splitlines() == [f"{line} ..." for line in told]
+
+
 def test_a_sentence_is_in_one_split(tmp_path, parser):
     rows = [
         ROW | {"spans": spans, "words": [str(n)] * 5, "label": label}
