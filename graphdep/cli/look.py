@@ -643,6 +643,8 @@ def settings(
     rows = setting_texts(config, task, model or config.default_model())
     if names:
         rows = [row for row in rows if any(name in row.name for name in names)]
+        if not rows and names[0].partition("@")[0] in config.models:
+            raise ValueError(f"no setting {names[0]!r}, but a model: give --model {names[0]}")
         if not rows:
             config.check_keys(names)
     if json:

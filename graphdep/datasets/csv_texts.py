@@ -163,12 +163,19 @@ class CSVTexts(OwnFiles, TextDataset):
         single = len(self.text_columns) == 1
         return tuple(_plain(_given(row, column, single)) for column in self.text_columns)
 
-    def examples(self, split: str, limit: int | None) -> list[Example]:
+    def check_file(self, split: str) -> None:
+        super().check_file(split)
+        self._targets(self.read(Path(), split))
+
+    def _targets(self, rows: Sequence[TextRow]) -> list[torch.Tensor]:
         if self.learns_labels and not self.labels:
             self.labels = _learn(read_text_rows(self.files["train"], [self.label_column]), self.label_column)
-        rows = self.read(Path(self.raw_dir), split)
         number = {label: torch.tensor([number]) for number, label in enumerate(self.labels)}
-        targets = [self._target(row, number) for row in rows][:limit]
+        return [self._target(row, number) for row in rows]
+
+    def examples(self, split: str, limit: int | None) -> list[Example]:
+        rows = self.read(Path(self.raw_dir), split)
+        targets = self._targets(rows)[:limit]
         cells = [(row, column) for row in rows[: len(targets)] for column in self.text_columns]
         marked = [row for row, column in cells if "</e1>" in str(row.values[column])]
         if split == "train" and 2 * len(marked) > len(cells):
@@ -239,7 +246,7 @@ class CSVTexts(OwnFiles, TextDataset):
         if label in number and type(label) is type(self.labels[0]):  # 1 is equal to true
             return number[label]
         message = f"{self.label_column!r} is not a class of the training file, {some_of(self.labels)}"
-        raise row_error(row.path, row.line, message, label if isinstance(label, str) else repr(label))
+        raise row_error(row.path, row.line, message, label)
 
     def _check_options(self, labels: Sequence[Label] | None) -> None:
         texts = list(self.text_columns)
@@ -329,7 +336,7 @@ def _learn(rows: list[TextRow], column: str) -> tuple[Label, ...]:
     for row, label in zip(rows, labels):
         if type(label) is not type(labels[0]):
             kinds = f"{type(label).__name__} here and {type(labels[0]).__name__} in line {rows[0].line}"
-            raise row.error(f"{column!r} is {kinds}", repr(label))
+            raise row.error(f"{column!r} is {kinds}", label)
     return tuple(learned_names(labels, f"{rows[0].place}: {column!r}"))
 
 

@@ -480,7 +480,7 @@ def place_error(place: str, message: str, value: object = None) -> ValueError:
     value)`` of a message that has a part of it.
     """
     if value is not None:
-        text = brief(value if isinstance(value, str) else brief(value))
+        text = brief(value)
         in_part = " (got " in message and message.endswith(")")
         message = f"{message[:-1]} in {text})" if in_part else f"{message} (got {text})"
     return ValueError(f"{place}: {message}" if place else message)

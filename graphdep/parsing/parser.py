@@ -252,25 +252,29 @@ _ENGLISH = frozenset(
 _LETTERS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _LEAST_WORDS = 0.03  # share of these words among the words of a foreign text
 _LEAST_ACCENTED = 4  # different words with accents in a text without foreign function words
-_LEAST_TEXTS = 0.1  # share of foreign texts that is worth a warning
+_LEAST_TEXTS = 0.1  # share of texts that look foreign, below which only those that surely do count
 
 
-def looks_foreign(text: str) -> bool:
+def looks_foreign(text: str, *, surely: bool = False) -> bool:
     """Whether a text does not look English.
 
     It looks foreign if more than a fifth of its letters, and at least two, are not Latin; or if it has a
     function word of another language and a second one or a word with an accent, or four words with accents,
     and these are at least 3% of its words and more than twice as frequent as function words of English.
     Words with a capital may be names: of these only the first word of the text counts, and not alone.
+    ``surely`` asks for more: half of its letters, or two function words of another language and none of
+    English.
 
     Example:
         >>> from graphdep.parsing.parser import looks_foreign
         >>> looks_foreign("Das ist gut."), looks_foreign("Ng left São Paulo."), looks_foreign("很好")
         (True, False, True)
     """
+    if surely and text.isascii() and len(_FOREIGN.intersection(text.split())) < 2:  # fast
+        return False
     letters = [character for character in text if character.isalpha()]
     other = sum(not _is_latin(character) for character in letters)
-    if other >= 2 and other > len(letters) / 5:
+    if other >= 2 and other > len(letters) / (2 if surely else 5):
         return True
     words = _LETTERS.findall(text.replace("’", "'"))
     small = {word for word in words if word[0].islower()}
@@ -280,11 +284,15 @@ def looks_foreign(text: str) -> bool:
     if not (function and len(function | accented | first) > 1) and len(accented) < _LEAST_ACCENTED:
         return False
     foreign = sum(word in function or word in accented for word in words) + len(first - function)
-    return foreign >= max(_LEAST_WORDS * len(words), 1 + 2 * sum(word.lower() in _ENGLISH for word in words))
+    english = sum(word.lower() in _ENGLISH for word in words)
+    if surely and (english or len(function) < 2):
+        return False
+    return foreign >= max(_LEAST_WORDS * len(words), 1 + 2 * english)
 
 
-def foreign_texts(texts: Iterable[Item]) -> list[str]:
-    """Texts of a :class:`TextSample` that look foreign, or none if they are less than a tenth.
+def foreign_texts(texts: Sequence[Item]) -> list[str]:
+    """Texts of a :class:`TextSample` that look foreign; if they are less than a tenth, all texts that surely
+    do, since an English text may quote.
 
     Headlines have few function words each: if all texts together look foreign, all are returned.
     """
@@ -293,7 +301,10 @@ def foreign_texts(texts: Iterable[Item]) -> list[str]:
     found = [text for text in sample.texts if looks_foreign(text)]
     if len(found) >= _LEAST_TEXTS * len(sample.texts):
         return found
-    return sample.texts if looks_foreign(" ".join(sample.texts)) else []
+    if looks_foreign(" ".join(sample.texts)):
+        return sample.texts
+    every = (text if isinstance(text, str) else " ".join(text) for text in texts)
+    return [text for text in every if looks_foreign(text[:_SAMPLE_CHARACTERS], surely=True)]
 
 
 def _is_latin(character: str) -> bool:

@@ -57,7 +57,7 @@ class Row:
     results: list[dict[str, Any]]
     errors: dict[int, str]
 
-    def summary(self, settings: Sequence[str]) -> dict[str, Any]:
+    def summary(self) -> dict[str, Any]:
         """The row as plain values; each metric as mean, sample standard deviation (:obj:`None` for one run)
         and values.
         """
@@ -67,7 +67,7 @@ class Row:
             "name": self.name,
             "label": self.label,
             "model": self.model,
-            "about": self.about + (f", with {', '.join(settings)}" if settings else ""),
+            "about": self.about,
             "n": len(self.results),
             "seeds": [result["seed"] for result in self.results],
             "metrics": metrics,
@@ -256,7 +256,7 @@ def ablate(
         "command": command,
         "rows_are": "row" if rows else "edges" if edges else "model",
         "rows": [
-            row.summary(changed)
+            row.summary()
             | {
                 "against": row.against(base, configs[key][0].spec.metrics[0], bound)
                 if key in comparable

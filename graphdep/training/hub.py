@@ -214,8 +214,6 @@ def _data(config: TrainConfig, state: RunState) -> str:
     rows: dict[str, object] = {"parser": config.parser, "edges": config.edges}
     if getattr(config, "pretrained", False):
         rows["encoder"] = config.encoder
-    else:
-        rows["words"] = f"{len(state.vocab):,}"
     for name, value in state.data.items():
         if isinstance(value, dict):
             value = ", ".join(
@@ -228,6 +226,8 @@ def _data(config: TrainConfig, state: RunState) -> str:
     if state.labels is not None:
         names = [str(label) for label in state.labels]
         rows["classes"] = ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
+    if (outside := getattr(config, "outside_label", None)) is not None:
+        rows["negative label"] = f"{outside}, which F1 leaves out"
     return "## Trained on\n\n" + _table(
         ("property", "value"), [(name, str(value)) for name, value in rows.items()]
     )

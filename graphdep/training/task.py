@@ -72,11 +72,16 @@ class Task(ABC):
 
 
 def legend(signatures: Mapping[str, str]) -> list[str]:
-    """Signatures as lines that begin with the name of the metric."""
-    return [
-        text if text.lower().startswith(name.lower()) else f"{name}: {text}"
-        for name, text in signatures.items()
+    """Signatures as lines that begin with the name of the metric, and a line of clauses that all share."""
+    clauses = {name: text.split("; ") for name, text in signatures.items()}
+    shared = [one for one in next(iter(clauses.values()), []) if all(one in own for own in clauses.values())]
+    if any(own[0] in shared for own in clauses.values()):  # as with a single metric
+        shared = []
+    texts = {name: "; ".join(one for one in own if one not in shared) for name, own in clauses.items()}
+    lines = [
+        text if text.lower().startswith(name.lower()) else f"{name}: {text}" for name, text in texts.items()
     ]
+    return [*lines, *shared]
 
 
 GROUP = "graphdep.families"

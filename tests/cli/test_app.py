@@ -237,4 +237,5 @@ def test_names_defaults_and_meanings(run):
 def test_unknown_names_are_refused(run):
     assert "did you mean 'lr'?" in run("settings", "learning_rate").stderr
     assert "no model 'berd'" in run("settings", "--model", "berd").stderr
+    assert "no setting 'dt', but a model: give --model dt" in run("settings", "dt").stderr
     assert "'task' must be one of" in run("settings", "--task", "cats").stderr

@@ -10,10 +10,10 @@ import torch
 from torch_geometric.loader import DataLoader
 
 from graphdep.datasets import CSVTexts
-from graphdep.parsing import Parser
 from graphdep.parsing.parser import Parsed
 from graphdep.sentence import Sentence
 from graphdep.vocab import Vocab, VocabTokens
+from tests.kit.tiny_corpora import Unasked
 
 ROWS = [(f"text number {i}", ["good", "bad", "so so"][i % 3]) for i in range(20)]
 
@@ -141,13 +141,13 @@ def test_an_unseen_label(load, tmp_path):
 def test_labels_of_two_kinds_and_one_class(load, tmp_path):
     path = tmp_path / "x.jsonl"
     path.write_text('{"text": "a", "label": 1}\n{"text": "b", "label": true}\n')
-    with pytest.raises(ValueError, match=r"x.jsonl:2: 'label' is bool here and int in line 1 \(got 'True'\)"):
+    with pytest.raises(ValueError, match=r"x.jsonl:2: 'label' is bool here and int in line 1 \(got True\)"):
         load(train=path)
     path.write_text('{"text": "a", "label": 1}\n{"text": "b", "label": 0}\n')
     val = tmp_path / "val.jsonl"
     val.write_text('{"text": "a", "label": true}\n')
     with pytest.raises(
-        ValueError, match=r"val.jsonl:1: 'label' is not a class of the training file, 0, 1 \(got 'True'\)"
+        ValueError, match=r"val.jsonl:1: 'label' is not a class of the training file, 0, 1 \(got True\)"
     ):
         load("val", train=path, val=val)
     with pytest.raises(ValueError, match=r"train.csv:2: 'label': all labels of the training split are 'x'"):
@@ -178,17 +178,6 @@ def test_wrong_options(load):
     ]:
         with pytest.raises(ValueError, match=message):
             load(**options)
-
-
-class Unasked(Parser):
-    """Fails if it is called."""
-
-    fingerprint = "unasked"
-
-    def parse_texts(self, texts):
-        raise AssertionError("asked")
-
-    parse_sentences = parse_texts
 
 
 @pytest.mark.parametrize("split", ["train", "val"])

@@ -149,7 +149,7 @@ DAMAGED = {
         SICK + PAIR + "2\tA dog\t3.5\tNEUTRAL\n": "3: 4 columns instead of 5 (got '2\\tA dog",
         SICK + PAIR + "\n" + PAIR: "3: a blank line",
         SICK + PAIR.replace("1", "x", 1): "2: 'pair_ID' must be a number (got 'x')",
-        SICK + PAIR + PAIR: "3: the pair_ID is also in line 2 (got '1')",
+        SICK + PAIR + PAIR: "3: the pair_ID is also in line 2 (got 1)",
         SICK + PAIR + "0" + PAIR: "3: the pair_ID is also in line 2",
         SICK + PAIR.replace("A dog runs", " "): "2: 'sentence_A' must be a text of 1 to 10000",
         SICK + PAIR.replace("A cat runs", "a " * 10_001): "2: 'sentence_B' must be a text of 1 to 10000",
@@ -164,12 +164,12 @@ DAMAGED = {
         MRPC + PARAPHRASE.replace("1", "2", 1): "2: 'Quality' must be one of 0, 1 (got '2')",
         MRPC + PARAPHRASE.replace("12", "-2"): "2: '#2 ID' must be a number (got '-2')",
         MRPC + PARAPHRASE.replace("A dog runs", " "): "2: '#1 String' must be a text of",
-        MRPC + PARAPHRASE + PARAPHRASE: "3: the pair of IDs is also in line 2 (got '(11, 12)')",
+        MRPC + PARAPHRASE + PARAPHRASE: "3: the pair of IDs is also in line 2 (got (11, 12))",
         MRPC + PARAPHRASE.replace("dog", "d\x13g"): "2: a control character (got '\\x13')",
     },
     read_ids: {
         "11\t12\n11\t13\n": f"2: {TRAIN} has no such pair (got '11 13')",
-        "11\t12\n11\t12\n": "2: the pair of IDs is also in line 1 (got '(11, 12)')",
+        "11\t12\n11\t12\n": "2: the pair of IDs is also in line 1 (got (11, 12))",
         "#1 ID\t#2 ID\n": "1: '#1 ID' must be a number (got '#1 ID')",
         "11\n": "1: 1 columns instead of 2",
     },
@@ -272,7 +272,7 @@ DAMAGED = {
         for score in ("5.001", "-1", "nan")
     },
     named("sample10k-train.json", lambda path: read_part([path], "rte", "train")): {
-        "[]": " not an object (got '[]')",
+        "[]": " not an object (got [])",
         "{": " no JSON: ",
         '{"0": {}, "0": {}}': " no JSON: the key '0' occurs 2 times",
         '{"3": {"text_a": "a", "text_b": "b"}}': " entry '3': 'label' must be one of",
@@ -297,7 +297,7 @@ DAMAGED = {
     named("x.jsonl", csv_rows): {
         '{"text": "a", "label": 1}\n\n': "2: a blank line",
         '{"text": "a", "label": 1}\n{"text": "a"}\n': "2: no column 'label'; the columns are text",
-        "[1]\n": "1: not an object (got '1')",
+        "[1]\n": "1: not an object (got 1)",
         '{"text": "a", "text": "b", "label": 1}\n': "1: no JSON: the key 'text' occurs 2 times",
         '{"text": "\\ud800", "label": 1}\n': "1: half a character",
     },
@@ -350,7 +350,7 @@ DAMAGED = {
         "{}": " 'the file' must be a list",
         "[1]": " sentence 1: not an object",
         news(tokens="Ann"): " sentence 1: 'tokens' must be a list of 1 to 10000 words",
-        news(entities=[3]): " sentence 1: entity 0: not an object (got '3')",
+        news(entities=[3]): " sentence 1: entity 0: not an object (got 3)",
         news(
             entities=[{"start": "0", "end": 1}]
         ): " sentence 1: entity 0: 'start' must be a whole number (got '0')",

@@ -44,6 +44,7 @@ from graphdep.datasets import (
     UniversalPropBank,
 )
 from tests.kit.tiny_corpora import (
+    Unasked,
     tiny_span_rows,
     write_span_rows,
     write_tiny_aspects,
@@ -71,6 +72,24 @@ def tiny(write, **options):
         return {"raw_from": Path(write(folder / "tiny")["root"], "raw"), "limit": 6, **options}
 
     return make
+
+
+@pytest.mark.parametrize(
+    ("dataset", "name", "head", "rows", "bad", "message"),
+    [
+        (CSVTexts, "csv", "text,label\n", "a b,x\nc d,y\n", "e f,z\n", "'label' is not a class of"),
+        (OwnSpans, "csv", "text,label\n", "<e1>a</e1> b,x\nc <e1>d</e1>,y\n", "e f,x\n", "no tag <e1>"),
+        (OwnLabels, "conll", "", "a X\nb Y\n\nc Y\n\n", "e f X\n", "3 columns"),
+    ],
+)
+@pytest.mark.parametrize("split", ["val", "test"])
+def test_errors_in_other_files_come_before_parsing(tmp_path, dataset, name, head, rows, bad, message, split):
+    files = {part: tmp_path / f"{part}.{name}" for part in ("train", "val", "test")}
+    for part, path in files.items():
+        path.write_text(head + rows + (bad if part == split else ""))
+    options = {"text_columns": "text", "label_column": "label"} if dataset is CSVTexts else {}
+    with pytest.raises(ValueError, match=rf"{split}\.{name}:\d+: {message}"):
+        dataset(tmp_path / "root", "train", Unasked(), **files, **options)
 
 
 def own_texts(folder):

@@ -224,7 +224,7 @@ def test_what_is_wrong_has_file_and_place(tmp_path, name):
 def test_a_sentence_of_too_many_words(tmp_path):
     (tmp_path / "rows").write_text(json.dumps({"words": ["a"] * 9, "head": [*range(9)], "deprel": ["x"] * 9}))
     assert len(read_trees(tmp_path / "rows")[0]) == 9
-    with pytest.raises(ValueError, match=r"rows: sentence of more than max_words=8 words .got '9'"):
+    with pytest.raises(ValueError, match=r"rows: sentence of more than max_words=8 words .got 9"):
         read_trees(tmp_path / "rows", max_words=8)
 
 

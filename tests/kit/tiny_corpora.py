@@ -14,11 +14,23 @@ from typing import Any
 from graphdep.datasets.glue import CORPORA, GLUECorpus
 from graphdep.datasets.labels.bio import Span
 from graphdep.io import format_conllu, read_conllu, write_conllu
+from graphdep.parsing import Parser
 from graphdep.sentence import Sentence
 
 _NAMES = ("ann", "bob", "cid", "dan")
 _HEADER = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment\n"
 _FILES = {"SICK_train.txt": 24, "SICK_trial.txt": 10, "SICK_test_annotated.txt": 12}
+
+
+class Unasked(Parser):
+    """Fails if it is called."""
+
+    fingerprint = "unasked"
+
+    def parse_texts(self, texts):
+        raise AssertionError("asked")
+
+    parse_sentences = parse_texts
 
 
 def write_tiny_sick(root: str | os.PathLike[str]) -> dict[str, str]:

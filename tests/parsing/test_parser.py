@@ -379,7 +379,10 @@ def test_a_tenth_of_the_texts():
     german, english = FOREIGN["de"], "She sings in the park."
     assert foreign_texts([german]) == [german]
     assert foreign_texts([english] * 9 + [german]) == [german]
-    assert foreign_texts([english] * 10 + [german]) == []
+    few = [FOREIGN[name] for name in ("de", "fr", "pl", "zh")]
+    assert foreign_texts([english] * 3_000 + few) == few
+    assert foreign_texts([english] * 30 + ["an energy to y tu mamá también", "What is 친구해도?"]) == []
+    assert foreign_texts([english] * 500 + ENGLISH) == []
     assert foreign_texts([]) == []
     assert foreign_texts([("Das", "ist", "ein", "Hund")]) == ["Das ist ein Hund"]
 

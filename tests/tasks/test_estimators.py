@@ -454,7 +454,7 @@ ASKED_ERRORS = {
         (([],), V, "'sentences' is empty"),
         (([3], [[(0, 1)]]), T, r"'sentences\[0\]' must be a text, a list of words, or a parse"),
         (([""],), V, r"'sentences\[0\]' is blank"),
-        ((["no tag"],), V, r"'sentences\[0\]': a text has <e1>"),
+        ((["no tag"],), V, r"'sentences\[0\]': no tag <e1> in the text"),
         (([["a"]],), V, r"'spans\[0\]' must be given unless sentences are texts"),
         (([["a", 3]], [[(0, 1)]]), T, r"'sentences\[0\]\[1\]' must be a string"),
         (([["a"]], []), V, "'spans' must have 1 value, one for each of the sentences"),
@@ -710,7 +710,7 @@ def test_the_label_of_a_span_is_in_the_next_sentence(tmp_path):
     options = {"max_epochs": 8, "batch_size": 4, "num_layers": 2}
     model = spans.new(model="dt", parser=f"conllu:{tmp_path / 'trees.conllu'}", **options).fit(tagged, labels)
     assert model.score(tagged, labels) == 1
-    assert "2 of 2 examples have several sentences" in model.result_["data"]["notes"][-1]
+    assert "2 of 2 examples with several sentences" in model.result_["data"]["notes"][-1]
     expected, ends = model.predict_proba(tagged), [[(0, 1)]] * len(facts)
     texts = [text.replace("<e1>", "").replace("</e1>", "") for text in tagged]
     whole = [join_sentences(pair, roots="all") for pair in pairs]
@@ -718,7 +718,7 @@ def test_the_label_of_a_span_is_in_the_next_sentence(tmp_path):
     for sentences, own in [(texts, [[(0, 3)]] * len(facts)), (pairs, ends), (whole, ends), (in_words, ends)]:
         np.testing.assert_allclose(model.predict_proba(sentences, own), expected, atol=1e-6)
     again = spans.new(model="dt", num_layers=2, batch_size=4).fit(pairs, labels, ends)
-    assert "2 of 2 examples have several sentences" in again.result_["data"]["notes"][-1]
+    assert "2 of 2 examples with several sentences" in again.result_["data"]["notes"][-1]
     short = copy.deepcopy(model).set_params(max_words=3, truncate=True)
     assert len({*short.predict(in_words, ends)}) == 1  # the second sentence is not read
 

@@ -111,7 +111,7 @@ def test_trees_marks_and_long_sentences(predict, tmp_path):
 ROW_ERRORS = [
     ("labels", {"words": []}, "new.jsonl:2: 'words' must be a list of at least one word"),
     ("labels", {"labels": []}, "new.jsonl:2: no column 'words'"),
-    ("labels", {"words": ["a"], "mark": 1}, "'mark' must be the number of one word, from 0 to 0 (got '1')"),
+    ("labels", {"words": ["a"], "mark": 1}, "'mark' must be the number of one word, from 0 to 0 (got 1)"),
     (
         "labels",
         {"words": ["a"]},
@@ -120,7 +120,7 @@ ROW_ERRORS = [
     ("labels", {"words": ["a"], "marks": 0}, "new.jsonl:2: unknown key 'marks' (did you mean 'mark'?)"),
     ("labels", {"words": ["a"], "mark": [0]}, "new.jsonl:2: 'mark' must be the number of one word"),
     ("labels", {"words": ["a"], "head": [0]}, "new.jsonl:2: no tree: no 'deprel'"),
-    ("spans", {"spans": [[0, 1]]}, "new.jsonl:2: the model was trained with examples of 2 spans (got '1')"),
+    ("spans", {"spans": [[0, 1]]}, "new.jsonl:2: the model was trained with examples of 2 spans (got 1)"),
     ("spans", {"spans": [[0, 1], [4, 6]]}, "new.jsonl:2: span 2 reaches beyond the 4 words (got [4, 6])"),
     ("spans", {"words": []}, "new.jsonl:2: 'words' must be a list of"),
     ("spans", {"head": [0]}, "new.jsonl:2: no tree: no 'deprel'"),
@@ -154,13 +154,11 @@ def test_files_that_cannot_be_labelled(run, predict, trained, tmp_path):
     assert "--text-columns is for files with columns" in done.stderr
     assert "'truncate' is for files" in run("predict", *tags, "good.conllu", "--truncate").stderr
     marked = write_span_rows(tmp_path / "marked.jsonl", [{"words": ["a"], "mark": 0}])
-    assert (
-        "'mark' is for models that were trained with marks (got '0')" in run("predict", *tags, marked).stderr
-    )
+    assert "'mark' is for models that were trained with marks (got 0)" in run("predict", *tags, marked).stderr
     done = run("predict", *tags, write_span_rows(tmp_path / "plain.jsonl", [{"words": ["a"]}]))
     assert "1 parsed" in done.stderr
     assert "'text_columns' is for files of texts" in predict("labels", marked, "--text-columns", "a").stderr
-    assert "good.conllu:1: a text has <e1>...</e1>" in predict("spans", "good.conllu").stderr
+    assert "good.conllu:1: no tag <e1> in the text" in predict("spans", "good.conllu").stderr
     assert "new.csv:2: the tag <e1> is not closed by </e1>" in predict("spans", "new.csv").stderr
     plain = write_span_rows(tmp_path / "spans.jsonl", tiny_span_rows())
     assert "which is used only if you name it" in predict("spans", plain, parser=False).stderr

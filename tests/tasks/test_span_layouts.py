@@ -53,7 +53,7 @@ def test_trained_as_our_own_rows_and_predicted(config_of, run, tmp_path, span_en
     result = train(config, tmp_path / "run")
     own = train(config_of("spans", "dt", max_epochs=3), tmp_path / "own")
     assert result["metrics"] == own["metrics"]
-    assert "15 of 15 examples have a parse of their own" in result["data"]["notes"][-1]
+    assert "own parses: 15 of 15 examples" in result["data"]["notes"][-1]
     assert result["data"]["span_end"] == dict.fromkeys(("train", "val", "test"), span_end)
 
     for row in theirs:  # a last word, so that ends do not tell the layout
@@ -80,10 +80,10 @@ def test_a_row_an_aspect(config_of, run, tmp_path):
     file = str(written(tmp_path / "train.jsonl", [aspects(row) for row in tiny_span_rows(trees=True)]))
     result = train(config_of("spans", "dt", train=file, test=None, max_epochs=1), tmp_path / "run")
     assert result["data"]["num_spans"]["train"] == 1
-    assert "30 aspects differ from the words" in result["data"]["notes"][0]
+    assert "aspects that differ from the words that they mark: 30" in result["data"]["notes"][0]
     done = run("predict", "--checkpoint", tmp_path / "run", "--input", file)
     assert len(done.stdout.splitlines()) == 30
-    assert "30 aspects differ from the words that they mark" in " ".join(done.stderr.split())
+    assert "aspects that differ from the words that they mark: 30" in " ".join(done.stderr.split())
 
 
 def test_ends_of_spans_are_evaluated_as_they_were_trained(config_of, tmp_path):

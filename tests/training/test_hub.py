@@ -90,7 +90,9 @@ def test_settings_and_card_of_a_model_in_a_folder(runs, tmp_path, task, capsys):
         == ("| encoder | acme/tiny-encoder |" in card)
         == (task == "ubuntu")
     )
-    assert ("| words |" in card) == (task != "ubuntu")
+    assert card.count("vocabulary") == 1
+    negative = getattr(state.config, "outside_label", None)
+    assert (f"| negative label | {negative}, which F1 leaves out |" in card) == (negative is not None)
     # The code on the card runs.
     (code,) = re.findall(r"```python\n(.*?)```", card, flags=re.S)
     exec(compile(code.replace("FOLDER", str(tmp_path)), "card", "exec"), {})

@@ -15,6 +15,7 @@ from graphdep.tasks import family_of
 from graphdep.training import TrainConfig, ablate, compare_runs, load_splits
 from graphdep.training.rows import read_rows_file, row_settings
 from graphdep.training.table import csv_rows, markdown, rich_table, table_cells
+from graphdep.training.task import legend
 
 COUNTING = {"lookup": "by counting"}
 
@@ -316,3 +317,8 @@ def test_rows_tested_on_other_texts_have_no_difference(tmp_path, words):
     else:
         with pytest.raises(ValueError, match=r"example 0 has the digest .* not the same examples"):
             compare_runs(*sides, samples=10)
+
+
+def test_a_clause_of_all_metrics_is_told_once():
+    assert legend({"a": "a: x; floor: y", "b": "z; floor: y"}) == ["a: x", "b: z", "floor: y"]
+    assert legend({"a": "a: x; floor: y"}) == ["a: x; floor: y"]

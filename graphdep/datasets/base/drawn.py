@@ -31,11 +31,11 @@ class DrawnVal:
         check_seed(self.seed)
 
     def part(self, found: Sequence[T], split: str) -> tuple[list[T], str]:
-        """The examples of a training file for ``"train"`` or ``"val"``, and a note about the draw."""
+        """The examples of a training file for ``"train"`` or ``"val"``, and for the latter a note."""
         sentences = list(dict.fromkeys(tuple(example.words) for example in found))
         what = f"sentences in {plural(len(found), 'row')}"
         part_of = drawn_part(len(sentences), self.share, self.seed, found[0].place, what)
         drawn = {sentences[number] for number in part_of}
         part = [example for example in found if (tuple(example.words) in drawn) == (split == "val")]
-        note = f"val is {len(drawn)} of the {len(sentences)} training sentences, drawn with seed {self.seed}"
-        return part, note
+        note = f"{len(drawn)} of the {len(sentences)} training sentences, drawn with seed {self.seed}"
+        return part, note if split == "val" else ""

@@ -521,7 +521,8 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
             return
         if self.log and "PYTEST_CURRENT_TEST" not in os.environ:
             own = getattr(self, "files", {}).get(self.split)
-            say(f"Processing {own.name if own else f'{self.corpus} ({self.split})'} ...")
+            name = own.name if own else f"{self.corpus} ({self.split})"
+            say(f"Processing {name}{self.kept_in} ...")
         self.process()
 
     def _needed(self) -> list[str]:
@@ -866,7 +867,13 @@ class WordDataset(ParsedDataset):
     def unknown_note(self) -> str:
         """The labels that training does not have, by name."""
         labels = plural(len(self.unknown), "label")
-        return f"with {labels} that training does not have ({some_of(self.unknown)}), counted as wrong"
+        wrong = "counted as wrong, in macro_f1 as one label with F1 0"
+        return f"with {labels} that training does not have ({some_of(self.unknown)}), {wrong}"
+
+    @property
+    def unknown_name(self) -> str:
+        """The name of these labels in tables."""
+        return f"(unknown: {some_of(self.unknown)})"
 
     def update_digest(self, sha: hashlib._Hash) -> None:
         super().update_digest(sha)

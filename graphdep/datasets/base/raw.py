@@ -335,6 +335,14 @@ class RawFiles:
         """The folder of the raw files."""
         return str(Path(self.root, "raw"))
 
+    @property
+    def kept_in(self) -> str:
+        """Where a new folder of processed examples is made, for messages; empty unless it is a relative path,
+        as by default.
+        """
+        new = not Path(self.root).is_absolute() and not Path(self.root, "processed").is_dir()
+        return f", kept in {self.root}" if new else ""
+
     def raw_target(self, path: Path, split: str) -> Path:
         """Where a raw file of a split is copied to."""
         return Path(self.raw_dir, path.name)
@@ -448,6 +456,17 @@ class OwnFiles(RawFiles):
     @abstractmethod
     def take_in(self, path: Path, intake: Intake) -> Any:
         """The content of a file, with its trees converted and repaired by the intake."""
+
+    def process(self) -> None:
+        """Reads the files of later splits before it parses this one, so that their errors come first."""
+        for split in self.splits[self.splits.index(self.split) + 1 :]:
+            if split in self.files and self.raw_files(Path(), split):
+                self.check_file(split)
+        super().process()  # type: ignore[misc]
+
+    def check_file(self, split: str) -> None:
+        """Raises :class:`ValueError` if the file of a split has an error."""
+        self.take_in(self.file(split), self.intake(split))
 
     def intake(self, split: str) -> Intake:
         """The intake for the trees of a split; ``"auto"`` means the scheme of the training file."""

@@ -457,7 +457,7 @@ class SelectionDataset(KnownOptions, RawFiles, Dataset):
         name = f"{self.corpus} ({split})"
         shown = self.log and "PYTEST_CURRENT_TEST" not in os.environ
         if shown:
-            say(f"Processing {name} ...")
+            say(f"Processing {name}{self.kept_in} ...")
         build_store(
             store.path,
             self._pools(split, limit),

@@ -356,7 +356,9 @@ class OwnSpans(OwnFiles, SpanDataset):
 
     def take_in(self, path: Path, intake: Intake) -> tuple[list[SpanExample], list[str], bool]:
         rows, notes, paired = read_rows(path, self.text_column, self.label_column, self.span_end or "auto")
-        return span_rows(rows, self.text_column, self.label_column, intake=intake), [*notes], paired
+        found = span_rows(rows, self.text_column, self.label_column, intake=intake)
+        self._check_alike(found)
+        return found, [*notes], paired
 
     def read(self, folder: Path, split: str) -> list[SpanExample]:
         path = self.file(split)
@@ -372,6 +374,6 @@ class OwnSpans(OwnFiles, SpanDataset):
             said.append(drawn)
         trees = sum(is_own(example.tree) for example in found)
         self.taken[split]["own_trees"] = trees
-        own = f"{trees} of {len(found)} examples have a parse of their own" if trees else ""
+        own = f"own parses: {trees} of {plural(len(found), 'example')}" if trees else ""
         self.said[split] = "; ".join(note for note in (*said, own, self.taken[split]["note"]) if note)
         return found

@@ -129,7 +129,7 @@ class CoNLL04(SpanDataset):
         if split == "train" and self.negatives is not None:
             pairs, drawn = draw_negatives(pairs, self.negatives, self.drawn_val.seed)
             notes.append(drawn)
-        self.said[split] = "; ".join(notes)
+        self.said[split] = "; ".join(filter(None, notes))
         return pairs
 
     def classes(self, train: Sequence[SpanExample]) -> tuple[str, ...]:
@@ -152,7 +152,7 @@ def read_conll04(path: Path) -> tuple[list[SpanExample], list[str]]:
         check_forms(place, sentence, {"relations": LIST})
         pairs += [SpanExample(words, [first, second], label, place=place) for first, second, label in found]
     if further := reading.counts[FURTHER]:
-        logger.warning("%s: %d %s", path, further, FURTHER)
+        logger.warning("%s: %s: %d", path, FURTHER, further)
     return pairs, reading.notes()
 
 
@@ -481,7 +481,7 @@ class SemEval2014Aspects(SpanDataset):
         ):
             found, drawn = self.drawn_val.part(found, split)
             notes.append(drawn)
-        self.said[split] = "; ".join(notes)
+        self.said[split] = "; ".join(filter(None, notes))
         return found
 
     def _has_val(self, folder: Path) -> bool:

@@ -82,7 +82,7 @@ class Reading:
 
     def notes(self) -> list[str]:
         """The counts as texts."""
-        return [f"{count} {what}" for what, count in self.counts.items() if count]
+        return [f"{what}: {count}" for what, count in self.counts.items() if count]
 
 
 class Layout(NamedTuple):
@@ -336,12 +336,12 @@ def _rows_of_terms(
     for term, span, polarity in found:
         start, stop = span
         if type(start) is not int or type(stop) is not int or not 0 <= start < stop <= len(words):
-            reading.counts["aspects without words are left out"] += 1
+            reading.counts["aspects without words, left out"] += 1
             continue
         named = {} if polarity is None else {reading.label: polarity}
         written = "".join(term) if are_texts(term) else term
         other = isinstance(written, str) and _letters(written) != _letters("".join(words[start:stop]))
-        reading.counts["aspects differ from the words that they mark"] += other
+        reading.counts["aspects that differ from the words that they mark"] += other
         yield _row(
             row.place, row.values, [[start, stop]], read, **named, **({} if term is None else {"term": term})
         )
@@ -400,11 +400,11 @@ def draw_negatives(pairs: list[SpanExample], share: float, seed: int) -> tuple[l
     drawn = set(Draw(random.Random(seed)).shuffled(without)[:most])
     kept = [pair for number, pair in enumerate(pairs) if pair.label != NONE or number in drawn]
     told = f"{len(drawn)} of {len(without)} pairs without relation, drawn with seed {seed}"
-    return kept, told if share else f"{len(without)} pairs without relation are left out (negatives)"
+    return kept, told if share else f"pairs without relation, left out (negatives): {len(without)}"
 
 
-FEW = "sentences with fewer than two entities have no example"
-FURTHER = "further relations of the same entities are left out"
+FEW = "sentences with fewer than two entities, without example"
+FURTHER = "further relations of the same entities, left out"
 _MAYBE_LIST = Form("a list", lambda value: value is None or isinstance(value, list))
 _SOME = Form(
     f"a list of at most {MAX_ENTITIES}", lambda found: isinstance(found, list) and len(found) <= MAX_ENTITIES
@@ -512,13 +512,13 @@ def _document_rows(row: TextRow, reading: Reading) -> Iterator[dict[str, Any]]:
     check_forms(row.place, row.values, {"sentences": _SENTENCES})
     sentences = [[word if word.strip() else BLANK for word in words] for words in row.values["sentences"]]
     blank = sum(not word.strip() for words in row.values["sentences"] for word in words)
-    reading.counts[f"words of white space are read as {BLANK}"] += blank
+    reading.counts[f"words of white space, read as {BLANK}"] += blank
     starts = [0, *accumulate(map(len, sentences))]
     known = {name: value for name, value in row.values.items() if name in _NAMES}
     entities, relations = _lists(row, "ner", 3, starts), _lists(row, "relations", 5, starts)
     for name in _NOT_READ:
         some = row.values.get(name)
-        reading.counts[f"{name.replace('_', ' ')} are not read"] += _num_found(some, nested=name == "events")
+        reading.counts[f"{name.replace('_', ' ')}, not read"] += _num_found(some, nested=name == "events")
     for number in range(len(starts) - 1):
         place = f"{row.place}: sentence {number + 1}"
         spans = [(first, last + 1) for first, last, *_ in entities[number]] if entities else []

@@ -231,7 +231,8 @@ EXAMPLE_ROWS = (
     '{"text": "<e1>Rain</e1> makes <e2>mud</e2>.", "label": "cause"}'
 )
 """Examples of rows, for messages."""
-_TAG = re.compile(r"<\s*(/?)\s*e\s*([0-9]{1,3})\s*/?\s*>", re.IGNORECASE)  # also misspelled ones
+# Also misspelled ones, and those of HTML.
+_TAG = re.compile(r"(?:<|&lt;)\s*(/?)\s*e\s*([0-9]{1,3})\s*/?\s*(?:>|&gt;)", re.IGNORECASE)
 
 
 def read_tags(text: str) -> tuple[str, list[Range]]:
@@ -242,7 +243,8 @@ def read_tags(text: str) -> tuple[str, list[Range]]:
         plain += text[last : tag.start()]
         last = tag.end()
         if tag[0] != (name := f"<{tag[1]}e{tag[2]}>"):
-            raise ValueError(f"the tag {tag[0]!r} must be {name}")
+            escaped = "is escaped: it " if "&" in tag[0] else ""
+            raise ValueError(f"the tag {tag[0]!r} {escaped}must be {name}")
         wrong = "is there twice" if tag[0] in ends else "closes what is not open"
         right = tag[0] not in ends and (not tag[1] or f"<e{tag[2]}>" in ends)
         if not right:
@@ -251,16 +253,14 @@ def read_tags(text: str) -> tuple[str, list[Range]]:
     plain += text[last:]
     opened = sorted(name for name in ends if "/" not in name)
     closed = [name.replace("<", "</") for name in opened]
-    right = {*closed} <= ends.keys() and opened in (["<e1>"], ["<e1>", "<e2>"])
     for start, end in zip(opened, closed):
         if end not in ends:
             raise ValueError(f"the tag {start} is not closed by {end}")
         if not plain[ends[start] : ends[end]].strip():
             raise ValueError(f"no word between {start} and {end}")
-    if not right:
-        raise ValueError(
-            f"a text has <e1>...</e1>, or besides <e2>...</e2> (got {', '.join(ends) or 'none'})"
-        )
+    if opened not in (["<e1>"], ["<e1>", "<e2>"]):
+        wrong = "no tag <e1> in the text" if "<e1>" not in opened else "a tag other than <e1> and <e2>"
+        raise ValueError(f"{wrong} (got {', '.join(ends) or 'none'})")
     return plain, [(ends[first], ends[last]) for first, last in zip(opened, closed)]
 
 

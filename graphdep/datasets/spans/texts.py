@@ -57,7 +57,7 @@ class ParsedSpans:
         cut = sum(one.cut for one in self.marked)
         many = f"of {plural(len(self.marked), 'example')}"
         return [
-            *([f"{several} {many} have several sentences{advice}"] if several else []),
+            *([f"{several} {many} with several sentences{advice}"] if several else []),
             *([f"{plural(cut, 'word')} of the parser cut at the border of a span"] if cut else []),
             *([f"{self.unlike} {many} cut at white space: the parser's words differ"] if self.unlike else []),
         ]

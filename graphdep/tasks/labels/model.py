@@ -511,8 +511,8 @@ class LabelTask(WordTask):
     def tables(self, splits: Splits, split: str, outputs: Outputs) -> dict[str, Any]:
         scoring, words = self.scoring, scored_words(outputs)
         prediction = outputs[0].numpy()
-        found = {"labels": scoring.table(prediction, words)}
         dataset: Any = splits[split]
+        found = {"labels": scoring.table(prediction, words, dataset.unknown_name)}
         if "type_id" in dataset._data:
             found["types"] = exact_by_type(dataset, scoring.exact(prediction, words)[0], words)
         if "mark" in dataset._data:

@@ -269,7 +269,7 @@ def _sentence(row: TextRow, tree: Sentence | None, limit: WordLimit) -> Input:
     words, most = row.values["words"], limit.max_words
     if len(words) > most and not limit.truncate:
         advice = "allow more, or read the first with truncate"
-        raise row.error(f"'words' has more than max_words={most} words: {advice}", str(len(words)))
+        raise row.error(f"'words' has more than max_words={most} words: {advice}", len(words))
     return tuple(words[:most]) if tree is None else truncate(tree, most)
 
 
@@ -278,9 +278,9 @@ def _mark(row: TextRow, left: int, needs: bool, takes: bool) -> int | None:
     if mark is None and needs:
         raise row.error("no 'mark' (number of a word, from 0): the model needs a marked word")
     if mark is not None and not takes:
-        raise row.error("'mark' is for models that were trained with marks", str(mark))
+        raise row.error("'mark' is for models that were trained with marks", mark)
     if mark is not None and mark >= left:
-        raise row.error("'mark' is a word beyond max_words", str(mark))
+        raise row.error("'mark' is a word beyond max_words", mark)
     return mark
 
 

@@ -126,10 +126,14 @@ class LabelScoring:
         wrong = np.bincount(number, weights=found != there, minlength=len(groups))
         return (wrong == 0).astype(np.int64), np.ones(len(groups), dtype=np.int64)
 
-    def table(self, prediction: np.ndarray, words: ScoredWords) -> list[dict[str, Any]]:
-        """Counts, precision, recall and F1 of each target or predicted label, sorted by name."""
+    def table(
+        self, prediction: np.ndarray, words: ScoredWords, unknown: str = "(unknown)"
+    ) -> list[dict[str, Any]]:
+        """Counts, precision, recall and F1 of each target or predicted label, sorted by name; ``unknown`` is
+        the name of all labels that training lacks, which count as one.
+        """
         rows = label_table(self.codes(prediction, words), self.codes(words.target, words))
-        names = ("(unknown)", *self.names)
+        names = (unknown, *self.names)
         named = [{**row, "label": names[max(0, int(row["label"]))]} for row in rows]
         return sorted(named, key=lambda row: str(row["label"]))
 

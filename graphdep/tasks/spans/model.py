@@ -220,7 +220,7 @@ class SpanTask(WordTask):
         dataset = cast(SpanDataset, splits[split])
         target, prediction = self.compared(outputs)
         codes = self.codes(np.arange(len(dataset.labels))).tolist()
-        names = {UNKNOWN: "(unknown)", **dict(zip(codes, map(str, dataset.labels)))}
+        names = {UNKNOWN: dataset.unknown_name, **dict(zip(codes, map(str, dataset.labels)))}
         rows = [{**row, "label": names[int(row["label"])]} for row in label_table(prediction, target)]
         return {"labels": sorted(rows, key=lambda row: str(row["label"]))}
 

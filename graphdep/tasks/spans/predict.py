@@ -135,7 +135,7 @@ def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
     for row, example in zip(rows, examples):
         if model._num_spans != len(example.spans):
             message = f"the model was trained with examples of {plural(model._num_spans, 'span')}"
-            raise row.error(message, str(len(example.spans)))
+            raise row.error(message, len(example.spans))
     labels = model._classes(request.state)
     answers, words = model._answers(examples)
     predicted = [_predicted(answer, labels) for answer in answers]

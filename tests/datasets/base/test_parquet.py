@@ -32,7 +32,7 @@ def test_rows_are_those_of_json_lines(tmp_path):
 def test_errors_name_the_row(tmp_path):
     for columns, message in [
         ({"text": ["a"]}, "x.parquet:1: no column 'label'; the columns are text"),
-        ({"text": [1], "label": ["a"]}, r"x.parquet:1: 'text' must be a text .* \(got '1'\)"),
+        ({"text": [1], "label": ["a"]}, r"x.parquet:1: 'text' must be a text .* \(got 1\)"),
         ({"text": ["a"], "label": [None]}, "x.parquet:1: 'label' must be the name of a class"),
         ({"text": ["a"], "label": [float("nan")]}, "x.parquet:1: 'label' must be the name of a class"),
         ({"text": pyarrow.array([], "string"), "label": pyarrow.array([], "string")}, "no row below"),

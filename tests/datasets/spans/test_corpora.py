@@ -47,7 +47,7 @@ def test_ordered_pairs(tmp_path):
         if a != b
     ]
     assert [(pair.spans, pair.label) for pair in pairs] == expected
-    assert notes == ["1 sentences with fewer than two entities have no example"]
+    assert notes == ["sentences with fewer than two entities, without example: 1"]
 
 
 def test_splits_of_conll04(tmp_path, conll04, parser):
@@ -74,7 +74,7 @@ def test_negatives_are_drawn_for_training_alone(tmp_path, conll04, parser, negat
     assert (again.processed_file_names == train.processed_file_names) is False
     if negatives is not None:
         drawn = f"{expected} of 32 pairs without relation, drawn with seed 0"
-        left_out = "32 pairs without relation are left out (negatives)"
+        left_out = "pairs without relation, left out (negatives): 32"
         assert (drawn if negatives else left_out) in train.describe()["note"]
 
 
@@ -100,8 +100,8 @@ def test_several_relations_of_the_same_entities(tmp_path, caplog):
     with caplog.at_level(logging.WARNING, "graphdep"):
         pairs, notes = read_conll04(write(tmp_path / "x.json", [SENTENCE | {"relations": more}]))
     assert pairs[0].label == "Live_In"
-    assert notes == ["1 further relations of the same entities are left out"]
-    assert "1 further relations" in caplog.text
+    assert notes == ["further relations of the same entities, left out: 1"]
+    assert "entities, left out: 1" in caplog.text
 
 
 BLOCK = '7\t"A <e1>cat</e1> in a<e2>box</e2> isn\'t ""big"""\r\nContent-Container(e1,e2)\r\nComment:\r\n\r\n'
@@ -128,8 +128,7 @@ def test_splits_of_task_8(tmp_path, task8, parser, caplog):
     assert sorted(numbers(sets["train"]) + numbers(sets["val"])) == [*range(1, 31)]
     assert len(sets["val"]) == 3
     assert sets["val"].describe()["note"] == (
-        "val is 3 of the 30 training sentences, drawn with seed 0; "
-        "3 words of the parser cut at the border of a span"
+        "3 of the 30 training sentences, drawn with seed 0; 3 words of the parser cut at the border of a span"
     )
     other = SemEval2010Task8(tmp_path / "root", "val", parser, seed=1)
     assert numbers(other) != numbers(sets["val"])

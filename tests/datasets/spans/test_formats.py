@@ -101,9 +101,9 @@ def test_objects_are_a_list_or_lines_with_any_suffix(tmp_path, content, suffix):
             [ASPECTS, {**ASPECTS, "aspects": []}],
             [([(0, 2)], "neutral"), ([(4, 5)], "positive")],
             [
-                "1 sentences without an aspect",
-                "1 aspects differ from the words that they mark",
-                "1 aspects without words are left out",
+                "sentences without an aspect: 1",
+                "aspects that differ from the words that they mark: 1",
+                "aspects without words, left out: 1",
             ],
         ),
         ([TERMS], [([(0, 2)], "neutral"), ([(4, 5)], "positive")], []),
@@ -166,10 +166,10 @@ def test_documents(tmp_path):
     assert [(list(one.words), *own) for one, own in zip(examples, shown(examples))] == expected * 2
     assert {tuple(map(len, one.sentences)) for one in examples if list(one.words) == across} == {(6, 2)}
     assert notes == [
-        "2 clusters are not read",
-        "2 further relations of the same entities are left out",
-        "4 sentences with fewer than two entities have no example",
-        "2 relations across sentences",
+        "clusters, not read: 2",
+        "further relations of the same entities, left out: 2",
+        "sentences with fewer than two entities, without example: 4",
+        "relations across sentences: 2",
     ]
 
 
@@ -188,7 +188,7 @@ def test_pairs_without_relation(tmp_path, parser, negatives, train, val):
     assert [len(data) for data in sets] == [train, val]
     assert [data.labels for data in sets] == [("Home_Of", "Live_In", *(["none"] if negatives else []))] * 2
     drawn = f"{train - 4} of 4 pairs without relation, drawn with seed 0"
-    left_out = "4 pairs without relation are left out (negatives)"
+    left_out = "pairs without relation, left out (negatives): 4"
     assert (drawn if negatives else left_out) in sets[0].describe()["note"]
 
 
@@ -270,9 +270,8 @@ def test_given_ends_of_spans(tmp_path, parser):
     rows = [EITHER, {**EITHER, "relation": "per:other"}]
     train, test = written(tmp_path / "a.json", rows), written(tmp_path / "b.json", [TACRED])
     files = {"train": train, "val": train, "test": test}
-    told, auto = (
-        OwnSpans(tmp_path / "r", "train", parser, **files, span_end=end) for end in ("behind", "auto")
-    )
+    told = OwnSpans(tmp_path / "r", "train", parser, train=train, val=train, span_end="behind")
+    auto = OwnSpans(tmp_path / "r", "train", parser, **files)
     assert (told.describe()["span_end"], told[0].mark.tolist().count(1)) == ("behind", 2)
     assert "behind the last words of their spans, as in Hugging Face's copy" in told.describe()["note"]
     assert (auto.span_end, auto[0].mark.tolist().count(1)) == ("last", 3)
@@ -291,10 +290,10 @@ def test_words_of_white_space(tmp_path):
         (["a", "_", "b"], [0, 1]),
         (["a", "_", "b"], [2, 3]),
     ]
-    assert "1 words of white space are read as _" in notes
+    assert "words of white space, read as _: 1" in notes
 
 
 def test_a_file_without_examples(tmp_path):
     path = written(tmp_path / "x.json", [{**ASPECTS, "aspects": []}])
-    with pytest.raises(ValueError, match=r"x.json: no example: 1 sentences without an aspect"):
+    with pytest.raises(ValueError, match=r"x.json: no example: sentences without an aspect: 1"):
         read(path)

@@ -82,7 +82,8 @@ def test_unknown_labels_and_none(root):
     assert val.y.tolist() == [-1]
     about = val.describe()
     assert about["unknown_labels"] == 1
-    told = "read val; 1 example with 1 label that training does not have ('barks'), counted as wrong"
+    told = "read val; 1 example with 1 label that training does not have ('barks'), counted as wrong, "
+    told += "in macro_f1 as one label with F1 0"
     assert about["note"] == told
     test = Corpus(root, "test", "gold")
     assert "y" not in test[0]
@@ -277,11 +278,24 @@ def test_words(tmp_path, parser, train):
     assert [len(sets[split]) for split in ("train", "val", "test")] == [9, 1, 10]
     assert sets["test"][0].mark.tolist() == [0, 1, 0, 2, 2, 0]
     assert (sets["train"].labels, sets["train"].num_spans) == (("cause", "other"), 2)
-    assert sets["val"].describe()["note"] == "val is 1 of the 10 training sentences, drawn with seed 0"
+    assert "note" not in sets["train"].describe()
+    assert sets["val"].describe()["note"] == "1 of the 10 training sentences, drawn with seed 0"
     assert "note" not in sets["test"].describe()
     assert not list((tmp_path / "root").glob("raw/*"))
     with pytest.raises(ValueError, match="'split' must be one of train, val"):
         own(tmp_path, parser, "test", train=train)
+
+
+def test_a_new_folder_is_told_once(tmp_path, parser, train, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PYTEST_CURRENT_TEST")
+    for root in ("some/root", tmp_path / "other"):
+        for split in ("train", "val"):
+            OwnSpans(root, split, parser, train=train)
+    file = Path(train).name
+    told = [f"Processing {file}", f"Processing {file} (val)"] * 2
+    told[0] += f", kept in {Path('some/root')}"
+    assert capsys.readouterr().err.splitlines() == [f"{line} ..." for line in told]
 
 
 def test_a_sentence_is_in_one_split(tmp_path, parser):
@@ -345,7 +359,7 @@ ROW_IS = r'a row is {"words": .* or {"text": "<e1>Rain</e1>'
         ({"words": ["Rain"], "label": "a"}, f"no 'spans' and no 'text': the keys are label, words; {ROW_IS}"),
         ({"text": "<e1>Rain</e1>"}, "no column 'label'; the columns are text"),
         ({"text": "<e1>Rain", "label": "a"}, r"the tag <e1> is not closed by </e1> .got '<e1>Rain'"),
-        ({"text": "<e2>a</e2>", "label": "a"}, r"a text has <e1>.* .got <e2>, </e2> in '<e2>a</e2>'.$"),
+        ({"text": "<e2>a</e2>", "label": "a"}, r"no tag <e1> in the text .got <e2>, </e2> in '<e2>a</e2>'.$"),
     ],
 )
 def test_objects_without_spans(tmp_path, parser, row, message):
@@ -360,7 +374,7 @@ def test_own_trees(tmp_path, parser, train):
     test = own(tmp_path, parser, "test", train=train, test=path)
     assert test[0].governor_index.tolist() == [0, 2, 0, 4, 2, 2]
     assert test[1].governor_index.tolist() == [0, 0, 1, 2, 3, 4]
-    assert test.describe()["note"] == "1 of 2 examples have a parse of their own"
+    assert test.describe()["note"] == "own parses: 1 of 2 examples"
     with pytest.raises(ValueError, match=r"test.jsonl:2: the sentence has no gold tree"):
         own(tmp_path, "gold", "test", train=train, test=path, vocab=test.vocab, labels=test.labels)
     all_own = write(tmp_path / "gold.jsonl", [ROW | TREE_OF_RAIN, ROW | TREE_OF_RAIN | {"label": "other"}])
@@ -446,9 +460,9 @@ def test_tags_in_a_text():
 
 def test_bad_tags():
     for text, message in [
-        ("a dog", r"a text has <e1>...</e1>, or besides <e2>...</e2> \(got none\)"),
-        ("<e2>a</e2>", r"a text has <e1>...</e1>, or besides <e2>...</e2> \(got <e2>, </e2>\)"),
-        ("<e1>a</e1> <e2>b</e2> <e3>c</e3>", r"a text has <e1>...</e1>, or besides <e2>...</e2>"),
+        ("a dog", r"no tag <e1> in the text \(got none\)"),
+        ("<e2>a</e2>", r"no tag <e1> in the text \(got <e2>, </e2>\)"),
+        ("<e1>a</e1> <e2>b</e2> <e3>c</e3>", "a tag other than <e1> and <e2>"),
         ("<e1>a", "the tag <e1> is not closed by </e1>"),
         ("<e1>a</e1> <e2>b</e1>", "the tag </e1> is there twice"),
         ("<e1>a</e2>", "the tag </e2> closes what is not open"),
@@ -456,6 +470,7 @@ def test_bad_tags():
         ("<e1></e1>a", "no word between <e1> and </e1>"),
         *((f"<e1>a</e1> {tag}b", f"the tag '{tag}' must be <e2>") for tag in ("<E2>", "<e2/>", "< e2 >")),
         ("<e1>a</e1> <e2>b</ e2>", "the tag '</ e2>' must be </e2>"),
+        ("&lt;e1&gt;a&lt;/e1&gt;", "the tag '&lt;e1&gt;' is escaped: it must be <e1>"),
     ]:
         with pytest.raises(ValueError, match=f"^.*{message}"):
             read_tags(text)

@@ -160,7 +160,7 @@ def test_examples_of_each_kind_are_parsed_at_once():
     ]
     assert found.marked[4].marks == [0, 1, 0, 2, 2, 0]
     assert (found.parsed, found.failures) == (4, 0)
-    assert found.notes() == ["3 of 5 examples have several sentences"]
+    assert found.notes() == ["3 of 5 examples with several sentences"]
     assert parse_examples(examples[2:3], None).marked[0].tree is own
 
 
@@ -204,7 +204,7 @@ def test_a_tree_for_each_sentence(tmp_path, row, governors):
     assert dataset[0].governor_index.tolist() == governors
     assert dataset[0].mark.tolist() == [0, 1, 0, 0, 2, 0, 0]
     note = dataset.describe().get("note", "")
-    assert ("2 of 2 examples have several sentences" in note) == (governors.count(0) > 2)
+    assert ("2 of 2 examples with several sentences" in note) == (governors.count(0) > 2)
     again = own(tmp_path, KnownParser(KNOWN), [row])  # from the processed file
     assert again.describe().get("note", "") == note
     assert dataset.texts()[0][0].startswith("<e1>Ann</e1> sings")
