@@ -214,7 +214,7 @@ def own(settings_of, tmp_path):
                 settings[name] = str(shutil.copy(str(settings[name]), tmp_path / f"{name}.jsonl"))
         if test is not True:
             settings["test"] = test or None
-        return TrainConfig.of("dt", **{**settings, **others})
+        return TrainConfig.of(**{"model": "dt", **settings, **others})
 
     return own
 
@@ -291,6 +291,25 @@ def test_own_trees_are_asked_for_where_they_are_not(own, role_rows, tmp_path, ta
     else:  # own trees are used with any parser
         assert load_splits(own(task))["train"][0].governor_index.tolist() == [0, 2, 0, 4, 2]
         assert load_splits(own(task, trees="gold")).describe()["parser"] == "gold"
+
+
+@pytest.mark.parametrize("task", ["labels", "spans"])
+def test_models_on_parsed_trees_do_not_read_those_of_the_files(own, run, role_rows, tmp_path, task):
+    size, words = (4, tiny_span_rows()) if task == "spans" else (3, role_rows)
+    tree = {"head": [*range(2, size + 1), 0], "deprel": ["dep"] * (size - 1) + ["root"]}
+    rows = [row | tree | {"edges": [[1, 1, "arc"]]} for row in words]
+    file = write_span_rows(tmp_path / "trees.jsonl", rows)
+    given, chain = [0, *range(2, size + 1), 0], [0, *range(size)]
+    for model, heads in {"dt": given, "dt@parser": chain, "dt@random-labels-parsed": chain}.items():
+        data = load_splits(own(task, model=model, train=file))["train"]
+        assert data[0].governor_index.tolist() == heads, model
+        assert bool(data.describe().get("own_trees")) == (heads == given), model
+    data = load_splits(own(task, model="dam@parser", arcs="own", train=file))["train"]
+    assert "arc" in data.arc_labels
+    checkpoint = train(own(task, model="dt@parser", train=file), tmp_path / "run")["checkpoint"]
+    said = ["--parser", "chain", "--output", "out.jsonl", "--json"]
+    told = run("predict", "--checkpoint", checkpoint, "--input", file, *said)
+    assert json.loads(told.stdout)["parsed"] == len(rows), told.stderr
 
 
 def test_labels_of_a_treebank_of_ones_own(own, raw):
