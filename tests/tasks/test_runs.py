@@ -312,6 +312,20 @@ def test_models_on_parsed_trees_do_not_read_those_of_the_files(own, run, role_ro
     assert json.loads(told.stdout)["parsed"] == len(rows), told.stderr
 
 
+@pytest.mark.parametrize("task", ["labels", "spans"])
+def test_a_model_of_phrases_asks_for_constituents(own, role_rows, tmp_path, task):
+    tree = {"head": [2, 0, 2], "deprel": ["nsubj", "root", "obj"]}
+    rows = tiny_span_rows(trees=True) if task == "spans" else [row | tree for row in role_rows]
+    phrases = [row | {"constituents": [["S", 0, 3]]} for row in rows]
+    files = [write_span_rows(tmp_path / f"{n}.jsonl", each) for n, each in enumerate([rows, phrases])]
+    of = {"model": "constituents", "parser": "bundled"}
+    advice = r"0.jsonl:\d+: the tree has no constituents, .* \(--set trees=parser\)"
+    with pytest.raises(ValueError, match=advice):
+        load_splits(own(task, **of, train=files[0]))
+    assert load_splits(own(task, **of, train=files[0], trees="parser"))["train"][0].phrase_index.numel()
+    assert load_splits(own(task, **of, train=files[1]))["train"][0].phrase_index.tolist()
+
+
 def test_labels_of_a_treebank_of_ones_own(own, raw):
     files = {name: str(raw / f"en_mini-ud-{name}.conllu") for name in ("train", "test")}
     config = own("labels", **files, key="feats:PronType", trees="gold")
