@@ -55,7 +55,7 @@ RUNS = [
     ("ubuntu", "bert-sia", {}),
     ("ubuntu", "bert-ums-sia", {"readout": "pair", **FEW}),
     ("ubuntu", "bert-spider", {"readout": "mean", **FEW}),
-    ("ubuntu", "smn", {"encoder": "smn", "image_words": 8, **FEW}),
+    ("ubuntu", "smn", FEW),
     ("dailydialog", "transformer-dra", {}),
     ("dailydialog", "transformer-dra-bpe", {"pieces": 280}),
 ]
@@ -561,7 +561,7 @@ def test_the_official_score_is_compared_without_direction_too(settings_of, tmp_p
         ("sick-e", {"word-average": {}, "dt": {}, "bert-dam-linked": {}}),
         ("semeval2010", {"bilstm": {}, "bert-dam-basic": {}}),
         ("ud-tags", {"dt": {}, "bert": {}}),
-        ("ubuntu", {"bert-sia": FEW, "smn": {"encoder": "smn", "image_words": 8, **FEW}}),
+        ("ubuntu", {"bert-sia": FEW, "smn": FEW}),
     ],
 )
 def test_examples_are_the_same_to_all_models(config_of, task, rows):
