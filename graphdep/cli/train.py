@@ -416,7 +416,10 @@ def needs_structure(
         ),
     ] = None,
     trees: Annotated[
-        str, typer.Option(help="parser; or gold for the trees of the corpus, as from a perfect parser.")
+        str,
+        typer.Option(
+            help="parser; or gold for the trees of the corpus or your files, as from a perfect parser."
+        ),
     ] = "parser",
     minutes: Annotated[float, typer.Option(min=0.1, metavar="N", help="Total time.")] = 20.0,
     seeds: Annotated[int, typer.Option(min=2, metavar="N", help="Runs per model.")] = 3,

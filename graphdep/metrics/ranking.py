@@ -195,7 +195,7 @@ def ranking_metrics(
     constant model :math:`R_{10}@1 = 1` if the right candidate is listed first. The default is the exact mean
     over all orders of tied candidates, as in "Computing Information Retrieval Performance Measures
     Efficiently in the Presence of Tied Scores": equal scores get the expected result of random scores,
-    :func:`random_floor`.
+    :func:`random_floor`. Scores that differ by a rounding error, which may depend on the batch, are not tied.
 
     **Regimes of Douban.** Douban has pools without positive candidates, which no model can rank, and pools
     without negative ones, which every model ranks perfectly. Publications drop both kinds, the first kind or

@@ -269,6 +269,13 @@ def is_own(value: object) -> bool:
     return isinstance(value, Sentence) and value.tree_from is None
 
 
+def given_tree(tree: Sentence | None, keep: bool, arcs: str) -> Sentence | None:
+    """The tree of a row; without ``keep`` only its arcs, if ``arcs`` is ``"own"``, to be parsed."""
+    if tree is None or keep:
+        return tree
+    return replace(tree, tree_from="chain") if arcs == "own" else None
+
+
 def with_tree(own: Sentence | None, parsed: Sentence) -> Sentence:
     """The parse of a sentence, with the sentence's own arcs."""
     return parsed if own is None else replace(parsed, deps=own.deps)

@@ -331,10 +331,8 @@ def check_scheme(name: str, state: Any, labels: Counter[str], parsed: bool) -> N
         advice = f"give trees with the labels of its training ({scheme}), or train on trees like these"
     else:
         advice = f"give a parser with the labels of its training ({scheme}) as 'parser' (--parser), or "
-        keeps = getattr(config.spec.corpus, "keeps_trees", False) if hasattr(config, "spec") else False
-        own = config.trees == "gold" and not keeps
+        own = config.trees in ("gold", "own")
         advice += "train on parsed trees" + (" (--set trees=parser)" if own else "")
-        advice += " (rows without 'head' and 'deprel')" if keeps else ""
     raise ValueError(
         f"{name}: the labels of the trees are not those of its training: {relations.note(labels)}; {advice}"
     )

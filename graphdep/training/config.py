@@ -91,7 +91,7 @@ class ModelPreset:
         about, settings = CONTROLS[name]
         own = {**self.overrides, **settings}
         trees = str(own.pop("trees", self.trees))
-        if "arcs" in own and trees not in ("parser", "gold"):
+        if "arcs" in own and trees in CONTROL_TREES:
             own["arcs"] = "basic"  # control trees have no enhanced graph
             own.pop("engine", None)
         return dataclasses.replace(
@@ -496,6 +496,11 @@ class TrainConfig(Settings):
         return {**{name: getattr(self, name) for name in names}, **own, "parser": self._parser}
 
     @property
+    def parses_words(self) -> bool:
+        """Whether the parser's trees replace those of the corpus."""
+        return self.spec.gold_trees and (self.trees == "parser" or self.trees in PARSED)
+
+    @property
     def _parser(self) -> str:
         """The source of the trees."""
         return "gold" if self.trees == "gold" else self.parser
@@ -656,6 +661,19 @@ class TrainConfig(Settings):
 
 OF_TREES = ("tree_scheme", "bad_trees")
 """Settings of the trees in a user's files."""
+OWN_TREES: dict[str, Any] = {
+    "help": "Trees: those of the files, and the parser's for sentences without (own); the parser's for all "
+    "sentences (parser); those of the files, which all sentences must have (gold); or a control, which "
+    "starts from own trees, or from the parser's if it ends in -parsed.",
+    "choices": ("own", "parser", "gold", *CONTROL_TREES),
+}
+"""Description and choices of the setting ``trees`` for files whose sentences may have trees."""
+
+
+def on_own_trees(models: Mapping[str, ModelPreset]) -> dict[str, ModelPreset]:
+    """The models on the trees of a user's files; ``model@parser`` uses the parser's."""
+    own = {name: preset for name, preset in models.items() if preset.trees == "parser"}
+    return {**models, **{name: dataclasses.replace(preset, trees="own") for name, preset in own.items()}}
 
 
 class OwnFilesConfig(TrainConfig):

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from graphdep.io.limits import no_choice
 from graphdep.parsing.enhanced import ARCS, ENGINES, LEVELS
 from graphdep.training.config import ModelPreset, TrainConfig, resolve_model
-from graphdep.training.settings import DATA, setting
+from graphdep.training.settings import CONTROL_TREES, DATA, setting
 from graphdep.transforms.presets import PHRASE_PRESETS, PRESETS, is_own, preset_options
 
 SCRATCH_ENCODERS: Mapping[str, bool] = MappingProxyType(
@@ -114,8 +114,8 @@ class NodeConfig(TrainConfig):
         yield ("type_embedding",), "edges dam, constituents or of your own", nodes or own
         yield ("relation_links",), "edges='dam'", dam
         yield ("constituents",), "edges of your own (presets request what they read)", own
-        of_arcs = (dam or own or self.edges == "own-arcs") and self.trees in ("parser", "gold")
-        yield ("arcs",), "edges dam, own-arcs or of your own, on the parser's trees", of_arcs
+        of_arcs = (dam or own or self.edges == "own-arcs") and self.trees not in CONTROL_TREES
+        yield ("arcs",), "edges dam, own-arcs or of your own, without a control of trees", of_arcs
         yield ("engine",), "arcs of an enhanced graph", self.arcs not in ("basic", "own")
         learned = self.arcs in LEVELS and self.relations != "ud"
         yield ("relation_min_freq",), "arcs of an enhanced graph whose labels are learned", learned

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -105,6 +106,19 @@ def drawn(*tasks: str) -> Callable[[Any], Any]:
     return decorate
 
 
+COUNTS: Counter[str] = Counter()
+"""Drawn controls and settings of the running law, and those that models or tasks refuse."""
+
+
+@pytest.fixture(autouse=True)
+def accepted(request) -> Iterator[None]:
+    """Fails a law of whose drawn controls and settings less than a third is accepted."""
+    COUNTS.clear()
+    yield
+    if hasattr(request.function, "drawn_from"):
+        assert COUNTS["refused"] < COUNTS["drawn"] * 2 / 3, COUNTS
+
+
 @pytest.fixture(scope="session")
 def settled(config_of) -> Callable[..., Run]:
     """A run of some validated epochs, without the control and the settings that its model or task refuses."""
@@ -122,9 +136,19 @@ def settled(config_of) -> Callable[..., Run]:
         kept: dict[str, Any] = {}
         for name, value in run.settings.items():
             kept |= {name: value} if allowed(run.task, model, **kept, **{name: value}) else {}
+        refused = (model != run.model) + len(run.settings) - len(kept)
+        assert not (refused and run in ALWAYS), run
+        COUNTS.update(drawn=("@" in run.model) + len(run.settings), refused=refused)
         return Run(run.task, model, {**kept, "max_epochs": epochs * kept.get("val_every", 1), **others})
 
     return settled
+
+
+def test_each_drawn_setting_is_accepted_by_some_model(settled):
+    for name, value in ((name, value) for name, values in SETTINGS.items() for value in values):
+        runs = (*ALWAYS, Run("ud-tags", "lisa", {}))
+        asked = (run._replace(settings={name: value}) for run in runs)
+        assert any(name in settled(run).settings for run in asked), (name, value)
 
 
 @pytest.fixture

@@ -203,7 +203,7 @@ def test_trees_of_another_scheme_are_refused(conll08, run, caplog, tmp_path):
     done = run("predict", "--checkpoint", checkpoint, "--input", words, "--parser", "bundled")
     assert done.exit_code == 2
     assert "--parser" in done.output
-    assert "rows without 'head' and 'deprel'" in " ".join(done.output.split())
+    assert "train on parsed trees (--set trees=parser)" in " ".join(done.output.split())
     ud = write_span_rows(tmp_path / "ud.jsonl", relation_rows("ud", 20, seed=1))
     with pytest.raises(ValueError, match="the labels of the trees are not those"):
         evaluate_own(checkpoint, settings={"test": ud})

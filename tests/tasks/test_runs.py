@@ -55,7 +55,7 @@ RUNS = [
     ("ubuntu", "bert-sia", {}),
     ("ubuntu", "bert-ums-sia", {"readout": "pair", **FEW}),
     ("ubuntu", "bert-spider", {"readout": "mean", **FEW}),
-    ("ubuntu", "smn", {"encoder": "smn", "image_words": 8, **FEW}),
+    ("ubuntu", "smn", FEW),
     ("dailydialog", "transformer-dra", {}),
     ("dailydialog", "transformer-dra-bpe", {"pieces": 280}),
 ]
@@ -212,7 +212,7 @@ def own(settings_of, tmp_path):
                 settings[name] = str(shutil.copy(str(settings[name]), tmp_path / f"{name}.jsonl"))
         if test is not True:
             settings["test"] = test or None
-        return TrainConfig.of("dt", **{**settings, **others})
+        return TrainConfig.of(**{"model": "dt", **settings, **others})
 
     return own
 
@@ -289,6 +289,39 @@ def test_own_trees_are_asked_for_where_they_are_not(own, role_rows, tmp_path, ta
     else:  # own trees are used with any parser
         assert load_splits(own(task))["train"][0].governor_index.tolist() == [0, 2, 0, 4, 2]
         assert load_splits(own(task, trees="gold")).describe()["parser"] == "gold"
+
+
+@pytest.mark.parametrize("task", ["labels", "spans"])
+def test_models_on_parsed_trees_do_not_read_those_of_the_files(own, run, role_rows, tmp_path, task):
+    size, words = (4, tiny_span_rows()) if task == "spans" else (3, role_rows)
+    tree = {"head": [*range(2, size + 1), 0], "deprel": ["dep"] * (size - 1) + ["root"]}
+    rows = [row | tree | {"edges": [[1, 1, "arc"]]} for row in words]
+    file = write_span_rows(tmp_path / "trees.jsonl", rows)
+    given, chain = [0, *range(2, size + 1), 0], [0, *range(size)]
+    for model, heads in {"dt": given, "dt@parser": chain, "dt@random-labels-parsed": chain}.items():
+        data = load_splits(own(task, model=model, train=file))["train"]
+        assert data[0].governor_index.tolist() == heads, model
+        assert bool(data.describe().get("own_trees")) == (heads == given), model
+    data = load_splits(own(task, model="dam@parser", arcs="own", train=file))["train"]
+    assert "arc" in data.arc_labels
+    checkpoint = train(own(task, model="dt@parser", train=file), tmp_path / "run")["checkpoint"]
+    said = ["--parser", "chain", "--output", "out.jsonl", "--json"]
+    told = run("predict", "--checkpoint", checkpoint, "--input", file, *said)
+    assert json.loads(told.stdout)["parsed"] == len(rows), told.stderr
+
+
+@pytest.mark.parametrize("task", ["labels", "spans"])
+def test_a_model_of_phrases_asks_for_constituents(own, role_rows, tmp_path, task):
+    tree = {"head": [2, 0, 2], "deprel": ["nsubj", "root", "obj"]}
+    rows = tiny_span_rows(trees=True) if task == "spans" else [row | tree for row in role_rows]
+    phrases = [row | {"constituents": [["S", 0, 3]]} for row in rows]
+    files = [write_span_rows(tmp_path / f"{n}.jsonl", each) for n, each in enumerate([rows, phrases])]
+    of = {"model": "constituents", "parser": "bundled"}
+    advice = r"0.jsonl:\d+: the tree has no constituents, .* \(--set trees=parser\)"
+    with pytest.raises(ValueError, match=advice):
+        load_splits(own(task, **of, train=files[0]))
+    assert load_splits(own(task, **of, train=files[0], trees="parser"))["train"][0].phrase_index.numel()
+    assert load_splits(own(task, **of, train=files[1]))["train"][0].phrase_index.tolist()
 
 
 def test_labels_of_a_treebank_of_ones_own(own, raw):
@@ -526,7 +559,7 @@ def test_the_official_score_is_compared_without_direction_too(settings_of, tmp_p
         ("sick-e", {"word-average": {}, "dt": {}, "bert-dam-linked": {}}),
         ("semeval2010", {"bilstm": {}, "bert-dam-basic": {}}),
         ("ud-tags", {"dt": {}, "bert": {}}),
-        ("ubuntu", {"bert-sia": FEW, "smn": {"encoder": "smn", "image_words": 8, **FEW}}),
+        ("ubuntu", {"bert-sia": FEW, "smn": FEW}),
     ],
 )
 def test_examples_are_the_same_to_all_models(config_of, task, rows):

@@ -101,7 +101,7 @@ WRONG = [
         "sst",
         "bert",
         {"arcs": "enhanced"},
-        "'arcs' is for edges dam, own-arcs or of your own, on the parser's trees",
+        "'arcs' is for edges dam, own-arcs or of your own, without a control of trees",
     ),
     (
         "sst",
@@ -357,6 +357,7 @@ def test_options_of_a_corpus_reach_it():
         "seed": 0,
         "tree_scheme": "auto",
         "bad_trees": "error",
+        "keep_trees": True,
         "span_end": "auto",
     }
     assert of("spans", text_columns="body").dataset_options("train") == files

@@ -839,9 +839,19 @@ class WordDataset(ParsedDataset):
         return trees if self.arcs == "basic" else enhance(trees, self.arcs, self.engine)
 
     def _given_tree(self, example: GivenWords) -> Sentence | None:
-        if self._parser is None and needs_tree(example.tree):
+        tree = example.tree
+        if self._parser is None and needs_tree(tree):
             raise place_error(example.place, "the sentence has no gold tree, which parser='gold' requires")
-        return example.tree if self._parser is None or self.keeps_trees else None
+        if self._parser is not None and not self.keeps_trees:
+            return None
+        lacks = self.constituents and not needs_tree(tree) and cast(Sentence, tree).constituents is None
+        if lacks and getattr(example, "constituents", None) is None:
+            raise place_error(
+                example.place,
+                "the tree has no constituents, which the model reads: give 'constituents', or have the words "
+                "parsed (--set trees=parser)",
+            )
+        return tree
 
     def _parse(self, words: Sequence[Sequence[str]]) -> list[Sentence]:
         if self._parser is None or not words:

@@ -27,7 +27,8 @@ from graphdep.io.files import (
 )
 from graphdep.io.limits import MAX_WORDS, check_choice, did_you_mean, plural
 from graphdep.parsing.parser import WordLimit
-from graphdep.sentence.intake import BAD_TREES, SCHEMES, Intake
+from graphdep.sentence.intake import BAD_TREES, SCHEMES, Intake, given_tree
+from graphdep.sentence.sentence import Sentence
 
 logger = logging.getLogger("graphdep.datasets")
 
@@ -437,6 +438,7 @@ class OwnFiles(RawFiles):
         raw_from: object = None,
         tree_scheme: str = "auto",
         bad_trees: str = "error",
+        keep_trees: bool = True,
     ) -> None:
         """Sets the files of the splits, and the options of their trees."""
         if train is None or raw_from is not None:
@@ -450,7 +452,7 @@ class OwnFiles(RawFiles):
         self.corpus = self.files["train"].name
         check_choice("tree_scheme", tree_scheme, SCHEMES)
         check_choice("bad_trees", bad_trees, BAD_TREES)
-        self.tree_scheme, self.bad_trees = tree_scheme, bad_trees
+        self.tree_scheme, self.bad_trees, self.keep_trees = tree_scheme, bad_trees, keep_trees
         self.taken: dict[str, Any] = {}
 
     @abstractmethod
@@ -501,10 +503,18 @@ class OwnFiles(RawFiles):
         scheme = {} if self.decided_scheme == "auto" else {"tree_scheme": self.decided_scheme}
         return taken if changed else scheme
 
-    def tree_options(self) -> dict[str, str]:
+    def tree_options(self) -> dict[str, Any]:
         """The options of trees that differ from the defaults, for the digest."""
-        given = {"tree_scheme": (self.tree_scheme, "auto"), "bad_trees": (self.bad_trees, "error")}
+        given: dict[str, tuple[Any, Any]] = {
+            "tree_scheme": (self.tree_scheme, "auto"),
+            "bad_trees": (self.bad_trees, "error"),
+            "keep_trees": (self.keep_trees, True),
+        }
         return {name: value for name, (value, usual) in given.items() if value != usual}
+
+    def given_tree(self, tree: Sentence | None) -> Sentence | None:
+        """The tree of a row that is kept."""
+        return given_tree(tree, self.keep_trees, self.arcs)
 
     def file(self, split: str) -> Path:
         """The file of a split."""

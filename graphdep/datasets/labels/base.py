@@ -351,9 +351,10 @@ class OwnLabels(OwnFiles, LabelDataset):
     The first two are recognised by the suffix, the others by their content.
 
     The files are not copied; :obj:`root` has only processed examples and the cache of parses. A sentence with
-    a tree keeps it with any :obj:`parser`. The classes are those of the whole training file; a label that
-    occurs elsewhere only is counted, and every prediction for it is wrong. Without marked words in the
-    training split, the baseline of most frequent labels (:attr:`looks_up`) reads forms instead of paths.
+    a tree keeps it with any :obj:`parser`, unless :obj:`keep_trees` is :obj:`False`. The classes are those of
+    the whole training file; a label that occurs elsewhere only is counted, and every prediction for it is
+    wrong. Without marked words in the training split, the baseline of most frequent labels (:attr:`looks_up`)
+    reads forms instead of paths.
 
     Args:
         root: Folder for processed files. (default: ``"datasets/labels"``)
@@ -379,6 +380,8 @@ class OwnLabels(OwnFiles, LabelDataset):
             truncated, and counted, instead of an error. (default: :obj:`10_000`, :obj:`False`)
         tree_scheme, bad_trees: Options ``scheme`` and ``bad_trees`` of :class:`~graphdep.sentence.Intake` for
             the trees in the files. (default: ``"auto"``, ``"error"``)
+        keep_trees: Whether sentences keep the trees and constituents of the files; else all are parsed.
+            (default: :obj:`True`)
         options: Further options, see :class:`~graphdep.datasets.base.parsed.WordOptions`, except
             :obj:`raw_from`.
 
@@ -427,9 +430,10 @@ class OwnLabels(OwnFiles, LabelDataset):
         truncate: bool = False,
         tree_scheme: str = "auto",
         bad_trees: str = "error",
+        keep_trees: bool = True,
         **options: Unpack[WordOptions],
     ) -> None:
-        self.take_files(train, val, test, options.get("raw_from"), tree_scheme, bad_trees)
+        self.take_files(train, val, test, options.get("raw_from"), tree_scheme, bad_trees, keep_trees)
         for name, path in self.files.items():
             check_word_file(name, path)
         check_choice("scheme", scheme, SCHEMES)
@@ -460,6 +464,11 @@ class OwnLabels(OwnFiles, LabelDataset):
         if split != "test" and "val" not in self.files:
             found, drawn = self.drawn_val.part(found, split)
         cut = [example.cut(self.word_limit) for example in found]
+        if not self.keep_trees:
+            cut = [
+                dataclasses.replace(example, tree=self.given_tree(example.tree), constituents=None)
+                for example in cut
+            ]
         self._said[split] = {
             "drawn": drawn,
             "own_trees": sum(is_own(example.tree) for example in cut),

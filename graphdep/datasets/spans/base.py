@@ -275,6 +275,7 @@ class OwnSpans(OwnFiles, SpanDataset):
         seed: Seed of the draws. (default: :obj:`0`)
         tree_scheme, bad_trees: Options ``scheme`` and ``bad_trees`` of :class:`~graphdep.sentence.Intake` for
             the trees in the files. (default: ``"auto"``, ``"error"``)
+        keep_trees: Whether sentences keep the trees of the files; else all are parsed. (default: :obj:`True`)
         options: Further options, see :class:`~graphdep.datasets.base.parsed.WordOptions`, except
             :obj:`raw_from`.
 
@@ -317,9 +318,10 @@ class OwnSpans(OwnFiles, SpanDataset):
         seed: int = 0,
         tree_scheme: str = "auto",
         bad_trees: str = "error",
+        keep_trees: bool = True,
         **options: Unpack[WordOptions],
     ) -> None:
-        self.take_files(train, val, test, options.get("raw_from"), tree_scheme, bad_trees)
+        self.take_files(train, val, test, options.get("raw_from"), tree_scheme, bad_trees, keep_trees)
         for name, path in self.files.items():
             check_suffix(name, path)
         if text_column == label_column:
@@ -372,6 +374,7 @@ class OwnSpans(OwnFiles, SpanDataset):
         if paired and (split == "train" or not self.negatives):
             found, drawn = draw_negatives(found, self.negatives, self.drawn_val.seed)
             said.append(drawn)
+        found = [replace(example, tree=self.given_tree(example.tree)) for example in found]
         trees = sum(is_own(example.tree) for example in found)
         self.taken[split]["own_trees"] = trees
         own = f"own parses: {trees} of {plural(len(found), 'example')}" if trees else ""

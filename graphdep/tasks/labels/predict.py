@@ -34,7 +34,7 @@ from graphdep.io.trees import read_conllu
 from graphdep.parsing.inputs import ADVICE, entries, has_own_tree, read_inputs
 from graphdep.parsing.parser import Input, Parser, WordLimit
 from graphdep.sentence.conllu import format_conllu
-from graphdep.sentence.intake import Intake
+from graphdep.sentence.intake import Intake, given_tree
 from graphdep.sentence.sentence import Sentence, truncate
 from graphdep.sentence.tree import Constituent
 from graphdep.tasks.labels.settings import LabelConfig
@@ -158,7 +158,8 @@ def predict_columns(task: Any, request: FileRequest) -> FilePrediction:
     given = [
         example.tree if example.tree is not None and read else tuple(example.words) for example in examples
     ]
-    marks, constituents = [e.mark for e in examples], [e.constituents for e in examples]
+    marks = [example.mark for example in examples]
+    constituents = [None if config.parses_words else example.constituents for example in examples]
     answers = model._answers(given, marks, constituents)
     words, cut = sum(map(len, examples)), model.cut_words
     parsed, failures = model._ready().parsed, model.parser_failures
@@ -230,6 +231,8 @@ def predict_json_lines(task: Any, request: FileRequest) -> FilePrediction:
         check_keys(row, [key for key in KEYS if key != _LABELS], [_LABELS])
     model = WordLabeller._of_request(task, request)
     trees, _ = taken([row_raw(row, row_words(row)) for row in rows], model._ready().intake())
+    config = cast(LabelConfig, state.config)
+    trees = [given_tree(tree, not config.parses_words, config.arcs) for tree in trees]
     sentences = [_sentence(row, tree, request.limit) for row, tree in zip(rows, trees)]
     needs, takes = needs_marks(state), takes_marks(state)
     marks = [_mark(row, len(sentence), needs, takes) for row, sentence in zip(rows, sentences)]

@@ -30,9 +30,9 @@ from graphdep.metrics.scores import (
     WORD_MACRO_F1,
     label_table,
 )
-from graphdep.training.config import OF_TREES, ModelPreset, OwnFilesConfig
+from graphdep.training.config import OF_TREES, OWN_TREES, ModelPreset, OwnFilesConfig, on_own_trees
 from graphdep.training.encoder_config import WORD_MODELS, WordConfig
-from graphdep.training.settings import PARSED, setting
+from graphdep.training.settings import setting
 from graphdep.training.task import Task
 
 SCHEMES = ("words", "bio")
@@ -485,7 +485,7 @@ class LabelConfig(WordConfig, kind="labels"):
     @property
     def reads_own_trees(self) -> bool:
         """Whether the trees in files are used instead of a parser's."""
-        return self._parser == "gold" or getattr(self.word_task.corpus, "keeps_trees", False)
+        return self.word_task.gold_trees and not self.parses_words
 
     @property
     def outside_label(self) -> str | None:
@@ -540,8 +540,7 @@ class LabelConfig(WordConfig, kind="labels"):
     @property
     def _parser(self) -> str:
         """The source of the trees, which controls may replace: the corpus' own, if any, unless parsed."""
-        parsed = self.trees == "parser" or self.trees in PARSED
-        return "gold" if self.word_task.gold_trees and not parsed else self.parser
+        return "gold" if self.word_task.gold_trees and not self.parses_words else self.parser
 
 
 class ParsedLabelConfig(LabelConfig, kind="parsed-labels"):
@@ -591,11 +590,9 @@ class OwnLabelConfig(ParsedLabelConfig, OwnFilesConfig, kind="own-labels"):
         MAX_WORDS, "Longest sentence in words; longer ones are an error, or cut with truncate.", free=True
     )
     truncate: bool = setting(False, "Cut longer sentences after max_words.", free=True)
-    trees: str = setting(
-        "parser",
-        "Trees: those of the files, and the parser's for sentences without (parser); those of the files, "
-        "which all sentences must have (gold); or a control.",
-    )
+    trees: str = setting("own", **OWN_TREES)
+
+    models: ClassVar[Mapping[str, ModelPreset]] = on_own_trees(PARSED_LABEL_MODELS)
 
     def check(self) -> None:
         super().check()
@@ -621,7 +618,8 @@ class OwnLabelConfig(ParsedLabelConfig, OwnFilesConfig, kind="own-labels"):
     def dataset_options(self, split: str) -> dict[str, Any]:
         own = (*_FILES, "key", "mark_key", "scheme", "outside", "val_fraction", "max_words", "truncate")
         given = {name: getattr(self, name) for name in (*own, *OF_TREES)}
-        return {**super().dataset_options(split), **given, "seed": self.val_seed}
+        own_trees = {"keep_trees": not self.parses_words}
+        return {**super().dataset_options(split), **given, "seed": self.val_seed, **own_trees}
 
     @property
     def _parser(self) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -25,9 +26,10 @@ from graphdep.io.files import placed
 from graphdep.io.limits import MAX_WORDS, and_unparsed, check_name, check_text, listed, plural
 from graphdep.parsing.inputs import ADVICE, entries, has_own_tree, read_inputs
 from graphdep.parsing.parser import Input, Parser, WordLimit
-from graphdep.sentence.intake import Intake, needs_tree
+from graphdep.sentence.intake import Intake, given_tree, needs_tree
 from graphdep.sentence.sentence import Sentence, truncate
 from graphdep.sentence.tree import are_side_by_side
+from graphdep.tasks.spans.settings import SpanConfig
 from graphdep.training.checkpoint import check_scheme, labels_of, trained_setting
 from graphdep.training.estimator import (
     Predictor,
@@ -132,6 +134,11 @@ def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
         rows, said, _ = Read(rows_of_lines(source, request.lines, [column]))
     most = None if request.limit.truncate else request.limit.max_words
     examples = span_rows(rows, column, max_words=most, intake=model._ready().intake())
+    config = cast(SpanConfig, request.state.config)
+    examples = [
+        replace(example, tree=given_tree(example.tree, not config.parses_words, config.arcs))
+        for example in examples
+    ]
     for row, example in zip(rows, examples):
         if model._num_spans != len(example.spans):
             message = f"the model was trained with examples of {plural(model._num_spans, 'span')}"

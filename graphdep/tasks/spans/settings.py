@@ -12,7 +12,7 @@ from graphdep.datasets.spans.formats import SPAN_ENDS, check_first_row
 from graphdep.datasets.spans.rows import LABELS, MAX_ARCS, NONE, OTHER, RELATIONS
 from graphdep.metrics.metric import Metric
 from graphdep.metrics.scores import ACCURACY, SCIKIT_LEARN, WORD_F1, WORD_MACRO_F1, semeval2010_macro_f1
-from graphdep.training.config import OF_TREES, ModelPreset, OwnTableConfig
+from graphdep.training.config import OF_TREES, OWN_TREES, ModelPreset, OwnTableConfig, on_own_trees
 from graphdep.training.encoder_config import WORD_MODELS, WordConfig
 from graphdep.training.settings import OWN, setting
 from graphdep.training.task import Task
@@ -274,11 +274,9 @@ class OwnSpanConfig(SpanConfig, OwnTableConfig, kind="own-spans"):
     )
     val_fraction: float = 0.1
     val_seed: int = 0
-    trees: str = setting(
-        "parser",
-        "Trees: those of the files, and the parser's for sentences without (parser); those of the files, "
-        "which all sentences must have (gold); or a control.",
-    )
+    trees: str = setting("own", **OWN_TREES)
+
+    models: ClassVar[Mapping[str, ModelPreset]] = on_own_trees(WORD_MODELS)
 
     def check_sources(self) -> None:
         super().check_sources()
@@ -290,4 +288,5 @@ class OwnSpanConfig(SpanConfig, OwnTableConfig, kind="own-spans"):
         files = {name: getattr(self, name) for name in (*_FILES, *OF_TREES, "span_end")}
         named = {"text_column": self.text_columns, "label_column": self.label_column}
         given = {name: value for name, value in named.items() if value is not None}
-        return super().dataset_options(split) | files | given
+        own_trees = {"keep_trees": not self.parses_words}
+        return super().dataset_options(split) | files | given | own_trees
