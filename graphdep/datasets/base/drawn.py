@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from graphdep.datasets.base.parsed import GivenWords
 from graphdep.datasets.base.rows import check_seed, drawn_part
+from graphdep.datasets.base.words import GivenWords
 from graphdep.io.limits import plural
 
 T = TypeVar("T", bound=GivenWords)

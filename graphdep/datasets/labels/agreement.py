@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
-from graphdep.datasets.base.parsed import WordOptions
 from graphdep.datasets.base.raw import TEXT, check_forms, one_of, read_table, row_error
+from graphdep.datasets.base.words import WordOptions
 from graphdep.datasets.labels.base import LabelDataset
 from graphdep.datasets.labels.words import LabelledWords
 from graphdep.io.limits import check_choice
@@ -325,7 +325,7 @@ class Agreement(LabelDataset):
             (default: ``"all"``)
         train_from: ``"train"``, or ``"test"`` to train on the test file of the same distribution, if there is
             no training file; there is then no split ``test-indist``. (default: ``"train"``)
-        options: Further options, see :class:`~graphdep.datasets.base.parsed.WordOptions`.
+        options: Further options, see :class:`~graphdep.datasets.base.words.WordOptions`.
 
     Shapes:
         - as for :class:`~graphdep.datasets.labels.base.LabelDataset`

@@ -15,15 +15,10 @@ from torch_geometric.data import Data
 
 from graphdep.data.node_table import mark_words
 from graphdep.datasets.base.drawn import DrawnVal
-from graphdep.datasets.base.parsed import (
-    Example,
-    WordDataset,
-    WordOptions,
-    digests,
-    sentence_numbers,
-)
+from graphdep.datasets.base.parsed import Example, digests
 from graphdep.datasets.base.raw import OwnFiles
 from graphdep.datasets.base.rows import CONTINUED, UNKNOWN, UNSCORED, learned_names, spread_rows
+from graphdep.datasets.base.words import WordDataset, WordOptions, sentence_numbers
 from graphdep.datasets.labels.bio import OUTSIDE, encoding_of, recoded, with_insides
 from graphdep.datasets.labels.own import (
     OwnSentences,
@@ -266,7 +261,7 @@ class UDTags(LabelDataset):
             for :func:`graphdep.parsing.resolve_parser`. (default: ``"gold"``)
         key, absent: As for :class:`~graphdep.datasets.labels.words.Column`. (default: ``"upos"``,
             :obj:`None`)
-        options: Further options, see :class:`~graphdep.datasets.base.parsed.WordOptions`.
+        options: Further options, see :class:`~graphdep.datasets.base.words.WordOptions`.
 
     Shapes:
         - as of :class:`~graphdep.datasets.labels.base.LabelDataset`
@@ -382,7 +377,7 @@ class OwnLabels(OwnFiles, LabelDataset):
             the trees in the files. (default: ``"auto"``, ``"error"``)
         keep_trees: Whether sentences keep the trees and constituents of the files; else all are parsed.
             (default: :obj:`True`)
-        options: Further options, see :class:`~graphdep.datasets.base.parsed.WordOptions`, except
+        options: Further options, see :class:`~graphdep.datasets.base.words.WordOptions`, except
             :obj:`raw_from`.
 
     Shapes:

@@ -15,9 +15,10 @@ from typing import Any, NamedTuple, Unpack
 import torch
 from torch import Tensor
 
-from graphdep.datasets.base.parsed import Example, WordOptions
+from graphdep.datasets.base.parsed import Example
 from graphdep.datasets.base.raw import TEXT, read_table, row_error
 from graphdep.datasets.base.rows import Draw
+from graphdep.datasets.base.words import WordOptions
 from graphdep.datasets.labels.base import LabelDataset
 from graphdep.datasets.labels.bio import OUTSIDE
 from graphdep.datasets.labels.words import LabelledWords
@@ -380,7 +381,7 @@ class COGS(LabelDataset):
         nominals: Nouns and names with an example: ``"all"``, or only the ``"modified"`` ones. The latter has
             2.5 times fewer examples, but reveals which nouns are modified, so that an exact match is easier
             than one of the whole form. (default: ``"all"``)
-        options: Further options, see :class:`~graphdep.datasets.base.parsed.WordOptions`. ``limit`` counts
+        options: Further options, see :class:`~graphdep.datasets.base.words.WordOptions`. ``limit`` counts
             examples, so the last sentence may lack some predicates.
 
     Shapes:

@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Unpack
 
-from graphdep.datasets.base.parsed import WordOptions
+from graphdep.datasets.base.words import WordOptions
 from graphdep.datasets.labels.base import LabelDataset
 from graphdep.datasets.labels.probe_corpus import (
     DEFAULT_FUNCTION,
@@ -61,7 +61,7 @@ class Probes(LabelDataset):
             (:func:`probe_sentences`), for edges that read them, with ``constituents=True``.
             (default: :obj:`False`)
         seed: Seed of the draws. (default: :obj:`0`)
-        options: Further options, see :class:`~graphdep.datasets.base.parsed.WordOptions`.
+        options: Further options, see :class:`~graphdep.datasets.base.words.WordOptions`.
 
     Shapes:
         - as of :class:`~graphdep.datasets.labels.base.LabelDataset`

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from graphdep.datasets.base.drawn import DrawnVal
-from graphdep.datasets.base.parsed import Example, WordOptions
+from graphdep.datasets.base.parsed import Example
 from graphdep.datasets.base.raw import (
     blocks,
     check_one,
@@ -25,6 +25,7 @@ from graphdep.datasets.base.raw import (
     visible_files,
 )
 from graphdep.datasets.base.rows import drawn_part
+from graphdep.datasets.base.words import WordOptions
 from graphdep.datasets.labels.base import LabelDataset
 from graphdep.datasets.labels.bio import OUTSIDE, Span, with_insides
 from graphdep.datasets.labels.roles import (
@@ -293,7 +294,7 @@ class PropBankEWT(LabelDataset):
         form: ``"heads"`` or ``"spans"``. (default: ``"heads"``)
         ud_from: Local folder with the treebank, if it is not in :obj:`raw_from`; both folders are searched
             recursively. (default: :obj:`None`)
-        options: Further options, see :class:`~graphdep.datasets.base.parsed.WordOptions`. :obj:`limit`
+        options: Further options, see :class:`~graphdep.datasets.base.words.WordOptions`. :obj:`limit`
             selects predicates from the whole split.
 
     Shapes:
@@ -607,7 +608,7 @@ class UniversalPropBank(LabelDataset):
         val_fraction: With ``train_from="dev"``, the share of sentences that is drawn for validation.
             (default: :obj:`0.1`)
         seed: Seed of that draw. (default: :obj:`0`)
-        options: Further options, see :class:`~graphdep.datasets.base.parsed.WordOptions`. :obj:`limit`
+        options: Further options, see :class:`~graphdep.datasets.base.words.WordOptions`. :obj:`limit`
             selects predicates from the whole split.
 
     Shapes:

@@ -16,15 +16,10 @@ from torch_geometric.data import Data
 
 from graphdep.data.node_table import mark_words
 from graphdep.datasets.base.drawn import DrawnVal
-from graphdep.datasets.base.parsed import (
-    Example,
-    WordDataset,
-    WordOptions,
-    digests,
-    sentence_numbers,
-)
+from graphdep.datasets.base.parsed import Example, digests
 from graphdep.datasets.base.raw import OwnFiles
 from graphdep.datasets.base.rows import UNKNOWN, check_suffix, learned_names
+from graphdep.datasets.base.words import WordDataset, WordOptions, sentence_numbers
 from graphdep.datasets.spans.formats import SPAN_ENDS, draw_negatives, read_rows, span_end_of
 from graphdep.datasets.spans.rows import MAX_ARCS, SpanExample, span_key, span_rows
 from graphdep.datasets.spans.texts import MarkedTree, ParsedSpans, parse_examples
@@ -276,7 +271,7 @@ class OwnSpans(OwnFiles, SpanDataset):
         tree_scheme, bad_trees: Options ``scheme`` and ``bad_trees`` of :class:`~graphdep.sentence.Intake` for
             the trees in the files. (default: ``"auto"``, ``"error"``)
         keep_trees: Whether sentences keep the trees of the files; else all are parsed. (default: :obj:`True`)
-        options: Further options, see :class:`~graphdep.datasets.base.parsed.WordOptions`, except
+        options: Further options, see :class:`~graphdep.datasets.base.words.WordOptions`, except
             :obj:`raw_from`.
 
     Shapes:

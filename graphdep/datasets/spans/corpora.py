@@ -13,7 +13,6 @@ from typing import Any, NoReturn, Unpack
 from xml.parsers import expat
 
 from graphdep.datasets.base.drawn import DrawnVal
-from graphdep.datasets.base.parsed import WordOptions
 from graphdep.datasets.base.raw import (
     LIST,
     NUMBER,
@@ -29,6 +28,7 @@ from graphdep.datasets.base.raw import (
     read_lines,
     row_error,
 )
+from graphdep.datasets.base.words import WordOptions
 from graphdep.datasets.spans.base import SpanDataset
 from graphdep.datasets.spans.formats import (
     FURTHER,
@@ -73,7 +73,7 @@ class CoNLL04(SpanDataset):
         val_fraction: The share of the training sentences that is drawn for validation if there is no
             ``conll04_dev.json``. (default: :obj:`0.1`)
         seed: Seed of the draws. (default: :obj:`0`)
-        options: Further options, see :class:`~graphdep.datasets.base.parsed.WordOptions`.
+        options: Further options, see :class:`~graphdep.datasets.base.words.WordOptions`.
 
     Shapes:
         - as of :class:`~graphdep.datasets.spans.base.SpanDataset`, with two spans
@@ -180,7 +180,7 @@ class SemEval2010Task8(SpanDataset):
         val_fraction: The share of the training file's sentences that is drawn for validation.
             (default: :obj:`0.1`)
         seed: Seed of that draw. (default: :obj:`0`)
-        options: Further options, see :class:`~graphdep.datasets.base.parsed.WordOptions`.
+        options: Further options, see :class:`~graphdep.datasets.base.words.WordOptions`.
 
     Shapes:
         - as of :class:`~graphdep.datasets.spans.base.SpanDataset`, with two spans
@@ -417,7 +417,7 @@ class SemEval2014Aspects(SpanDataset):
         val_fraction: The share of the training sentences that is drawn for validation if there is no file for
             it; none is published. (default: :obj:`0.1`)
         seed: Seed of that draw. (default: :obj:`0`)
-        options: Further options, see :class:`~graphdep.datasets.base.parsed.WordOptions`.
+        options: Further options, see :class:`~graphdep.datasets.base.words.WordOptions`.
 
     Shapes:
         - as of :class:`~graphdep.datasets.spans.base.SpanDataset`, with one span
