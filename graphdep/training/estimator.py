@@ -47,10 +47,11 @@ from graphdep.training.checkpoint import (
     save_task,
     trained_setting,
 )
-from graphdep.training.config import OF_TREES, TrainConfig, resolve_model
+from graphdep.training.config import TrainConfig, resolve_model
 from graphdep.training.family import FileRequest, load_splits
 from graphdep.training.hub import HubModel
 from graphdep.training.learning_task import graphs_of
+from graphdep.training.own_config import OF_TREES
 from graphdep.training.run import run_folder, train_model
 from graphdep.training.task import family_of
 from graphdep.training.trainer import METRICS, read_metrics

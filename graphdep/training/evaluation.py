@@ -17,10 +17,11 @@ from graphdep.io.files import atomic_path, check_line
 from graphdep.io.limits import check_choice, check_shape, check_some
 from graphdep.training.build import backbone_of
 from graphdep.training.checkpoint import RunState, check_scheme, load_task, trained_setting
-from graphdep.training.config import OwnFilesConfig, TrainConfig
+from graphdep.training.config import TrainConfig
 from graphdep.training.family import SplitScores, load_splits
 from graphdep.training.filling import wanted_filler
 from graphdep.training.learning_task import LearningTask, Outputs, join_outputs
+from graphdep.training.own_config import OwnFilesConfig
 from graphdep.training.splits import SPLITS, Splits
 from graphdep.training.trainer import BatchProgress, check_accelerator, interruptible, make_trainer, quiet
 from graphdep.transforms.presets import UnknownEdgesError

@@ -30,8 +30,9 @@ from graphdep.metrics.scores import (
     WORD_MACRO_F1,
     label_table,
 )
-from graphdep.training.config import OF_TREES, OWN_TREES, ModelPreset, OwnFilesConfig, on_own_trees
+from graphdep.training.config import ModelPreset
 from graphdep.training.encoder_config import WORD_MODELS, WordConfig
+from graphdep.training.own_config import OF_TREES, OWN_TREES, OwnFilesConfig, on_own_trees
 from graphdep.training.settings import setting
 from graphdep.training.task import Task
 

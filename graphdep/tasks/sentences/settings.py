@@ -22,7 +22,7 @@ from graphdep.metrics.scores import (
     PEARSON_SPEARMAN,
     SPEARMAN,
 )
-from graphdep.training.config import OF_TREES, ModelPreset, OwnTableConfig, TrainConfig
+from graphdep.training.config import ModelPreset, TrainConfig
 from graphdep.training.encoder_config import (
     HEADED,
     OF_WORDS,
@@ -31,6 +31,7 @@ from graphdep.training.encoder_config import (
     EncoderConfig,
 )
 from graphdep.training.family import Published
+from graphdep.training.own_config import OF_TREES, OwnTableConfig
 from graphdep.training.settings import setting
 from graphdep.training.task import DEFAULT_TASK, Task
 

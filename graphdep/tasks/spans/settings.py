@@ -12,8 +12,9 @@ from graphdep.datasets.spans.formats import SPAN_ENDS, check_first_row
 from graphdep.datasets.spans.rows import LABELS, MAX_ARCS, NONE, OTHER, RELATIONS
 from graphdep.metrics.metric import Metric
 from graphdep.metrics.scores import ACCURACY, SCIKIT_LEARN, WORD_F1, WORD_MACRO_F1, semeval2010_macro_f1
-from graphdep.training.config import OF_TREES, OWN_TREES, ModelPreset, OwnTableConfig, on_own_trees
+from graphdep.training.config import ModelPreset
 from graphdep.training.encoder_config import WORD_MODELS, WordConfig
+from graphdep.training.own_config import OF_TREES, OWN_TREES, OwnTableConfig, on_own_trees
 from graphdep.training.settings import OWN, setting
 from graphdep.training.task import Task
 
