@@ -426,7 +426,7 @@ def _doubts(
             against = dict.fromkeys(verdicts, said) | against
     learning = sum(_last_gain(Path(path), metric)[0] > bound / 2 for path in trees["checkpoints"])
     if learning:
-        said = f"of {plural(trees['n'], 'run')} with trees, {learning} still improved in the last epochs "
+        said = f"{learning} of {plural(trees['n'], 'run')} with trees still improved in the last epochs "
         against.setdefault("no", said + "(more --epochs, in another --output).")
     paces = [_last_gain(Path(path), metric) for path in plain["checkpoints"]]
     if gain > 0 and statistics.fmean(max(0.0, last) * number for last, number in paces) > gain:
@@ -532,17 +532,13 @@ def _worth(
         if not unbeaten:
             return undecided + doubts["yes"]
         return undecided + f"its trees are better than none, but not significantly better than {unbeaten[0]}."
-    if "no" in doubts:
-        return undecided + doubts["no"]
+    doubt = doubts.get("no")
     if excluded:
-        return undecided + (
-            f"{gain} is excluded with {part}, but perhaps not with all examples (more --{more})."
-        )
-    effect = found["smallest_visible_effect"]
-    below = "" if effect is None else f" below {effect:.3g}"
+        part_only = f"{gain} is excluded with {part}, but perhaps not with all examples (more --{more})."
+        return undecided + (doubt or part_only)
     return undecided + (
-        f"a gain{below} could not have been seen with {part or 'these examples'} and these seeds (more "
-        "--seeds, or more test examples)."
+        f"the interval of the gain over the plain model{f', with {part},' if part else ''} contains both 0 "
+        f"and {bound:g} (more --seeds, or more test examples){f'; also: {doubt}' if doubt else '.'}"
     )
 
 
