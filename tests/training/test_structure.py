@@ -113,6 +113,9 @@ def test_structure_decides(tmp_path, ask):
     table = Path(found["files"]["table"]).read_text()
     assert f"\n\nVerdict: yes. {found['sentences'][0]} " in table
     assert "\n| dt@parser" in table
+    assert f"\n| (no skill) | {found['floors']['no skill']:.4f} |" in table
+    assert "p values are in table.csv" in table
+    assert "p_seeds" in Path(found["files"]["csv"]).read_text()
     assert found["used"] == {"trained": 60, "there": 60, "why": ""}
     seen = f"The smallest effect that could have been seen: {found['smallest_visible_effect']:.3g} ("
     assert found["sentences"][2].startswith(f"All 60 examples were trained on. {seen}")
@@ -175,7 +178,7 @@ FLAT, RISING, SLOW = [0.5, 0.9, None, 0.9], [0.5, 0.8, None, 0.9], [0.5, 0.89, N
         (0.9, 0.9, [FLAT], [FLAT], None, None, None),
         (0.5, 0.9, [FLAT], [FLAT], 0.5, "the plain model is no better", "the plain model is no better"),
         (0.53, 0.9, [FLAT], [FLAT], 0.5, "the plain model is no better", "the plain model is no better"),
-        (0.9, 0.4, [FLAT], [FLAT], 0.5, None, "the model with trees is no better than no skill (0.4, 0.5)"),
+        (0.9, 0.4, [FLAT], [FLAT], 0.5, None, "the model with trees is no better than no skill (0.4, 0.5 by"),
         (0.9, 0.9, [FLAT], [FLAT, RISING, FLAT], 0.5, None, "1 of 3 runs with trees still improved"),
         (
             0.9,
@@ -218,7 +221,7 @@ def test_doubts_where_less_is_better(tmp_path, monkeypatch):
     assert module._doubts(MSE, 1.0, 0.05, 0.9, **rows).keys() == {"no"}
     said = module._doubts(MSE, 0.53, 0.05, 0.9, **rows)
     assert {*said} == {"yes", "no"}
-    assert all("the plain model is no better than no skill (0.5, 0.53)" in why for why in said.values())
+    assert all("the plain model is no better than no skill (0.5, 0.53 by the labels of" in why for why in said.values())
 
 
 def test_no_skill_knows_the_labels_of_the_test_split(tmp_path):
