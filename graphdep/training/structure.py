@@ -420,8 +420,8 @@ def _doubts(
         mean = row["metrics"][f"test_{metric.name}"]["mean"]
         if no_skill is not None and not metric.is_better(mean, no_skill, by=bound):
             said = (
-                f"{what} is no better than no skill ({mean:.3g}, {no_skill:.3g}{by}), and differences between "
-                "models that have learnt nothing mean nothing (more --epochs, or more examples)."
+                f"{what} is no better than no skill ({mean:.3g}, {no_skill:.3g}{by}), and differences "
+                "between models that have learnt nothing mean nothing (more --epochs, or more examples)."
             )
             against = dict.fromkeys(verdicts, said) | against
     learning = sum(_last_gain(Path(path), metric)[0] > bound / 2 for path in trees["checkpoints"])
