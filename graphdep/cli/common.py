@@ -152,9 +152,11 @@ def print_json(value: dict[str, Any]) -> None:
 
 def print_scores(result: dict[str, Any], where: str = "") -> None:
     """Prints the scores of a run, and the definition of each metric or where to find it."""
+    from graphdep.datasets.base.rows import some_of
     from graphdep.tasks import family_of
+    from graphdep.training.ablation import capped
     from graphdep.training.floors import below_floor, untrained
-    from graphdep.training.task import legend
+    from graphdep.training.task import few_validation, legend
 
     floors = family_of(result["task"]).split_floors(result["floor"])
     floors |= {"encoder, not trained": result.get("floor_frozen", {})}
@@ -180,11 +182,16 @@ def print_scores(result: dict[str, Any], where: str = "") -> None:
             seconds += f" and {result['seconds_per_validation']:.1f} s for validation"
         epochs = plural(result["epochs"], "epoch")
         stopped = f"; {result['stopped']}" if result.get("stopped") else ""
-        tied = ""
+        tied = " (the last; more epochs may help)" if capped(result) else ""
         if ties := result.get("tied_epochs"):
             advice = "" if result["config"].get("crf") else "; --monitor loss tells them apart"
             tied = f" (the first of {ties + 1} with this score{advice})"
         console.print(f"{epochs}, best: {result['best_epoch']}{tied}; {seconds}{stopped}", soft_wrap=True)
+        if said := few_validation(result["task"], result["config"], result["data"]["examples"]):
+            console.print(said, soft_wrap=True)
+        labels = result.get("tables", {}).get(result["compared"], {}).get("labels", [])
+        if missed := [row["label"] for row in labels if row["there"] and not row["found"]]:
+            console.print(f"never predicted: {some_of(missed)}", soft_wrap=True)
     scored = result["task"], result["config"], result["metrics"]
     if said := below_floor(*scored, result["floor"]):
         console.print(f"WARNING: {said}", soft_wrap=True)

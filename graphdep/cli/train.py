@@ -472,8 +472,8 @@ def needs_structure(
         print_json(found)
         return
     console = plain_console()
-    floors = {"no skill": found["no_skill"], **found["floors"]}
-    rows = [[f"({about})", f"{score:.4f}", ""] for about, score in floors.items() if score is not None]
+    floors = found["floors"].items()
+    rows = [[f"({about})", f"{score:.4f}", ""] for about, score in floors if score is not None]
     rows += [[row["name"], f"{row['mean']:.4f}", difference_text(row)] for row in found["rows"]]
     header = ["model", found["metric"], "difference [95%]"]
     console.print(fitting_table(header, rows, title=task, width=console.width))

@@ -523,6 +523,6 @@ class StanzaParser(Parser):
             wrong = f"are not on this machine{' and could not be downloaded' * self.download}"
         return (
             f"stanza's models for {self.language!r} (package {self.package!r}) {wrong}. With a network, run: "
-            f'python -c "{code}", and set $STANZA_RESOURCES_DIR or the option directory to the folder. '
+            f'python -c "{code}", and set $STANZA_RESOURCES_DIR, or `directory=` in Python, to the folder. '
             "The parsers 'bundled' (English) and 'bundled:<folder>' need no network."
         )

@@ -78,7 +78,7 @@ class Row:
         # The scores of counting depend on the row's trees.
         summary["floor"] = self.results[0]["floor"] if self.results else {}
         summary["floor_frozen"] = self.results[0]["floor_frozen"] if self.results else {}
-        summary["capped"] = sum(_capped(result) for result in self.results)
+        summary["capped"] = sum(capped(result) for result in self.results)
         summary["checkpoints"] = [result["checkpoint"] for result in self.results]
         summary["failed"] = {str(seed): error for seed, error in self.errors.items()}
         return summary
@@ -301,22 +301,24 @@ def _papers_beside(task: str, given: Mapping[str, Any], examples: Any) -> list[d
 
 def _row(config: TrainConfig, *, by_edges: bool) -> Row:
     """A row without results yet."""
-    preset = resolve_model(config.model, config.models)
-    if not by_edges:
-        return Row(config.model, config.model, config.model, preset.summary, [], {})
-    about = preset.summary
-    if config.edges != preset.edges:
-        about += f", but on edges {config.own_edges().get('edges', config.edges)}"
-    edges = str(config.edges)
-    return Row(f"{config.model} edges={edges}", edges, config.model, about, [], {})
+    edges, about = str(config.edges), _about(config)
+    names = (f"{config.model} edges={edges}", edges) if by_edges else (config.model, config.model)
+    return Row(*names, config.model, about, [], {})
 
 
 def _own_row(name: str, config: TrainConfig, settings: Mapping[str, Any]) -> Row:
     """A row of the user's without results yet."""
-    about = resolve_model(config.model, config.models).summary
     said = ", ".join(f"{key}={value}" for key, value in settings.items() if key != "model")
-    about = about if name == config.model else f"{config.model}: {about}"
+    about = _about(config, "" if name == config.model else f"{config.model}: ")
     return Row(name, name, config.model, about + (f", with {said}" if said else ""), [], {})
+
+
+def _about(config: TrainConfig, model: str = "") -> str:
+    """A description of the model, or of its edges if they are not those of its preset."""
+    preset = resolve_model(config.model, config.models)
+    if config.edges == preset.edges:
+        return f"{model}{preset.summary}"
+    return f"{config.model} that attends along `{config.own_edges().get('edges', config.edges)}`"
 
 
 def _check_rows(rows: Mapping[str, Mapping[str, Any]], models: Sequence[str], edges: Sequence[str]) -> None:
@@ -349,7 +351,7 @@ def _check(name: str, values: Sequence[object]) -> None:
         raise ValueError(f"'{name}' must name at least one, each once (got {list(values)})")
 
 
-def _capped(result: Mapping[str, Any]) -> bool:
+def capped(result: Mapping[str, Any]) -> bool:
     """Whether the best epoch is the last, so that more epochs might help; unknown with ``keep="last"``."""
     config = result["config"]
     return config["keep"] != "last" and result["best_epoch"] == config["max_epochs"]

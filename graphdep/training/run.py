@@ -285,6 +285,8 @@ def _train(
     pretrained = load_pretrained(config) if config.pretrained else None
     state, found, vectors = _new_state(config, splits, pretrained)
     if resume and (finished := _finished(folder, state)) is not None:
+        if first and progress.console is not None:
+            progress.console.print(f"{progress.title}  already finished", markup=False, soft_wrap=True)
         return Trained(finished)
     if floor_frozen is None:
         floor_frozen = _floor_frozen(config, splits, pretrained) if first else {}

@@ -24,7 +24,7 @@ from graphdep.training.config import TrainConfig
 from graphdep.training.evaluation import PREDICTIONS, read_predictions
 from graphdep.training.family import StructureRows, load_splits
 from graphdep.training.run import train
-from graphdep.training.table import compare_runs, markdown
+from graphdep.training.table import compare_runs, csv_rows, markdown
 from graphdep.training.task import family_of, resolve_task
 from graphdep.training.trainer import METRICS, check_accelerator, read_metrics
 from graphdep.visualization.plots import plot_differences
@@ -105,7 +105,7 @@ def plan_runs(
             return Plan(**before["plan"])
     except (OSError, ValueError, KeyError, TypeError):  # missing, or not a plan
         pass
-    check_replaced(folder, [PLAN, PICTURE, SUMMARY, TABLE], overwrite=overwrite)
+    check_replaced(folder, [PLAN, *_FILES.values()], overwrite=overwrite)
     configs = {row: TrainConfig.of(row, **{**settings, "task": task}) for row in rows.rows}
     for of_row in configs.values():
         # Fails before hours of parsing.
@@ -219,7 +219,7 @@ def _trial(task: str, model: str, settings: Mapping[str, Any], count: int) -> _C
     return _Cost(result["seconds_per_epoch"] / count, scored, scored * validation)
 
 
-PICTURE, SUMMARY, TABLE = "needs-structure.png", "summary.json", "table.md"
+_FILES = {"plot": "needs-structure.png", "summary": "summary.json", "table": "table.md", "csv": "table.csv"}
 _WHOSE = {"parser": "A parser's", "gold": "The corpus' own"}
 
 
@@ -249,8 +249,8 @@ def needs_structure(
 
     Args:
         task: The task.
-        folder: Folder of the runs, ``plan.json``, ``summary.json`` with the result, ``table.md`` and the
-            picture.
+        folder: Folder of the runs, ``plan.json``, ``summary.json`` with the result, ``table.md``,
+            ``table.csv`` and the picture.
         model: The model with trees, one of the family's. (default: the first)
         trees: ``"parser"``, or ``"gold"`` for the corpus' own, which show the effect of a perfect parser.
             (default: ``"parser"``)
@@ -263,8 +263,9 @@ def needs_structure(
 
     Returns:
         Plain values: ``verdict``, ``sentences``, ``rows`` (name, description, scores, difference to the plain
-        row and interval), ``no_skill`` (the better score of the most frequent label or mean of the training
-        and of the test split), ``floors`` (others, such as a bag of words), ``smallest_visible_effect``,
+        row and interval), ``floors`` (no skill, and others such as a bag of words), ``no_skill`` (that of the
+        verdict: the better score of the most frequent label or mean of the training and of the test split),
+        ``smallest_visible_effect``,
         ``bound``, ``metric``, ``plan``, ``examples``, ``used`` (numbers of used and of all training examples,
         and the reason), ``files``. The verdict is
 
@@ -317,7 +318,7 @@ def needs_structure(
         about: scores.get(f"test_{metric.name}")
         for about, scores in family_of(task).split_floors(summary["floor"]).items()
     }
-    no_skill = _no_skill(metric, floors.pop("no skill", None), by_name[rows.plain])
+    no_skill = _no_skill(metric, floors.get("no skill"), by_name[rows.plain])
     over_plain = by_name[rows.trees]["against"]
     both = {"plain": by_name[rows.plain], "trees": by_name[rows.trees]}
     doubts = _doubts(metric, no_skill, bound, _gain(over_plain, metric)[0], **both)
@@ -341,16 +342,14 @@ def needs_structure(
         "plan": vars(plan),
         "examples": summary["data"]["examples"],
         "used": used,
-        "files": {
-            kind: str(folder / name)
-            for kind, name in (("plot", PICTURE), ("summary", SUMMARY), ("table", TABLE))
-        },
+        "files": {kind: str(folder / name) for kind, name in _FILES.items()},
     }
     _draw(found, rows, folder)
     title, table = markdown(summary).split("\n\n", 1)
     said = " ".join(filter(None, found["sentences"]))
-    _write(folder / TABLE, f"{title}\n\nVerdict: {found['verdict']}. {said}\n\n{table}")
-    _write(folder / SUMMARY, json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+    _write(folder / _FILES["table"], f"{title}\n\nVerdict: {found['verdict']}. {said}\n\n{table}")
+    _write(folder / _FILES["csv"], csv_rows(summary))
+    _write(folder / _FILES["summary"], json.dumps(found, indent=1, ensure_ascii=False) + "\n")
     return found
 
 
@@ -413,6 +412,7 @@ def _doubts(
     lower end of the gain of trees.
     """
     against: dict[str, str] = {}
+    by = " by the labels of the training or the test split" if metric.floor else ""
     for row, what, verdicts in (
         (plain, "the plain model", ("yes", "no")),
         (trees, "the model with trees", ("no",)),
@@ -420,13 +420,13 @@ def _doubts(
         mean = row["metrics"][f"test_{metric.name}"]["mean"]
         if no_skill is not None and not metric.is_better(mean, no_skill, by=bound):
             said = (
-                f"{what} is no better than no skill ({mean:.3g}, {no_skill:.3g}), and differences between "
-                "models that have learnt nothing mean nothing (more --epochs, or more examples)."
+                f"{what} is no better than no skill ({mean:.3g}, {no_skill:.3g}{by}), and differences "
+                "between models that have learnt nothing mean nothing (more --epochs, or more examples)."
             )
             against = dict.fromkeys(verdicts, said) | against
     learning = sum(_last_gain(Path(path), metric)[0] > bound / 2 for path in trees["checkpoints"])
     if learning:
-        said = f"of {plural(trees['n'], 'run')} with trees, {learning} still improved in the last epochs "
+        said = f"{learning} of {plural(trees['n'], 'run')} with trees still improved in the last epochs "
         against.setdefault("no", said + "(more --epochs, in another --output).")
     paces = [_last_gain(Path(path), metric) for path in plain["checkpoints"]]
     if gain > 0 and statistics.fmean(max(0.0, last) * number for last, number in paces) > gain:
@@ -532,17 +532,13 @@ def _worth(
         if not unbeaten:
             return undecided + doubts["yes"]
         return undecided + f"its trees are better than none, but not significantly better than {unbeaten[0]}."
-    if "no" in doubts:
-        return undecided + doubts["no"]
+    doubt = doubts.get("no")
     if excluded:
-        return undecided + (
-            f"{gain} is excluded with {part}, but perhaps not with all examples (more --{more})."
-        )
-    effect = found["smallest_visible_effect"]
-    below = "" if effect is None else f" below {effect:.3g}"
+        part_only = f"{gain} is excluded with {part}, but perhaps not with all examples (more --{more})."
+        return undecided + (doubt or part_only)
     return undecided + (
-        f"a gain{below} could not have been seen with {part or 'these examples'} and these seeds (more "
-        "--seeds, or more test examples)."
+        f"the interval of the gain over the plain model{f', with {part},' if part else ''} contains both 0 "
+        f"and {bound:g} (more --seeds, or more test examples){f'; also: {doubt}' if doubt else '.'}"
     )
 
 
@@ -578,5 +574,5 @@ def _draw(found: Mapping[str, Any], rows: StructureRows, folder: Path) -> None:
     figure = plot_differences(
         differences, metric=found["metric"].replace("_", " "), reference=rows.plain, bound=found["bound"]
     )
-    with atomic_path(folder / PICTURE) as temporary:
+    with atomic_path(folder / _FILES["plot"]) as temporary:
         figure.savefig(temporary, dpi=150, format="png")

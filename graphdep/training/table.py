@@ -30,14 +30,14 @@ from graphdep.training.evaluation import (
     shared_groups,
 )
 from graphdep.training.floors import below_floor, untrained
-from graphdep.training.task import family_of, legend, resolve_task
+from graphdep.training.task import family_of, few_validation, legend, resolve_task
 from graphdep.visualization.plots import plot_ablation
 
 Cells = list[list[str]]
 DIFFERENCE, VISIBLE, VERDICT = "difference [95%]", "smallest visible", "verdict"
 SMALLEST_VISIBLE = (
-    "smallest visible: the smallest true difference that 4 of 5 such comparisons would find; –: not even "
-    "the largest possible one"
+    "smallest visible: the smallest true difference that 4 of 5 such comparisons would find; –: even a "
+    "perfect score could not have shown a difference"
 )
 VERDICTS = (
     "verdict: better or worse if the 95% interval excludes 0, no effect larger than {0:g} if the 90% "
@@ -239,6 +239,8 @@ def notes(summary: dict[str, Any]) -> list[str]:
     lines += _below_floor(summary)
     lines += _floor_notes(summary)
     lines += _data_notes(summary)
+    few = few_validation(summary["task"], summary["settings"], summary["data"]["examples"])
+    lines += [f"- {few}"] if few else []
     lines += [f"- pretrained encoder: {Path(name).name}" for name in summary["encoders"]]
     lines += [f"- responses: {summary['decoded']}"] if summary["decoded"] else []
     for paper in summary["papers"]:

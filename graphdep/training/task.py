@@ -84,6 +84,15 @@ def legend(signatures: Mapping[str, str]) -> list[str]:
     return [*lines, *shared]
 
 
+def few_validation(task: str, settings: Mapping[str, Any], examples: Mapping[str, int]) -> str:
+    """A sentence if fewer than 50 validation examples of the user's choose the epoch; else empty."""
+    count = examples.get("val", 50)
+    if count >= 50 or settings.get("keep") == "last" or "val" not in config_of(task).marks:
+        return ""
+    share = "" if settings.get("val") else ", or --set val_fraction=..."
+    return f"{count} validation examples choose the epoch; more: --val FILE{share}"
+
+
 GROUP = "graphdep.families"
 """Group of entry points for families of other packages."""
 DEFAULT_TASK = "sick-e"

@@ -116,9 +116,9 @@ def why_early(checkpoint: RunCheckpoint) -> str:
     """Why a run stopped before ``max_epochs``; empty if it did not."""
     if not checkpoint.stopped_early or checkpoint.epochs >= checkpoint.state.config.max_epochs:
         return ""
-    waited = checkpoint.epochs - checkpoint.best_epoch
-    free = waited - checkpoint.waited
-    uncounted = f" ({free} at no skill not counted)" if free else ""
+    waited = checkpoint.waited
+    free = checkpoint.epochs - checkpoint.best_epoch - waited
+    uncounted = "; epochs at no skill do not count" if free else ""
     return (
         f"stopped early: no better val_{checkpoint.metric.name} for {plural(waited, 'epoch')}{uncounted} "
         "(--set patience=none goes on)"

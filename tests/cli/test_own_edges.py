@@ -122,8 +122,8 @@ def test_rows_by_edges(run, tiny, tmp_path):
     assert summary["title"] == "SICK-E, dt-lr, labels=False"
     against = [row["against"] and row["against"]["row"] for row in summary["rows"]]
     assert against == ["dt-lr edges=transformer"] * 2 + [None]
-    assert "on edges ((Ahead() | RootEdges" in summary["rows"][1]["about"]
-    assert "on edges" in summary["rows"][0]["about"]
+    assert "dt-lr that attends along `((Ahead() | RootEdges" in summary["rows"][1]["about"]
+    assert summary["rows"][0]["about"] == "dt-lr that attends along `dra`"
     folder = tmp_path / "runs" / "ablation_sick-e"
     table = (folder / "table.md").read_text()
     low, high = summary["rows"][1]["against"]["interval"]

@@ -22,8 +22,9 @@ def test_a_run_as_json_and_as_a_table_and_its_evaluation(run, tiny):
     again = run("train", *tiny, "--json", "--resume")
     assert json.loads(again.stdout) == result
     assert "epoch" not in again.stderr
+    assert "already finished" in again.stderr
     table = run("train", *tiny, "--resume")
-    for text in ("test_accuracy", "no skill", "best.ckpt"):
+    for text in ("test_accuracy", "no skill", "best.ckpt", "best: 1 (the last; more epochs may help)"):
         assert text in table.stdout
     (line,) = [line for line in table.stdout.splitlines() if line.startswith("definitions of the metrics:")]
     path = line.partition("'signature' in ")[2].partition(",")[0]
@@ -100,6 +101,10 @@ def test_own_texts(run, tmp_path):
     result = json.loads(done.stdout)
     assert set(result["metrics"]) == {"val_loss", "val_accuracy", "val_macro_f1"}
     assert "test" not in result["data"]["examples"]
+    printed = run("train", *own, *sizes, "--val", "texts.csv", "--resume").stdout
+    assert "\n12 validation examples choose the epoch; more: --val FILE\n" in printed
+    missed = [row["label"] for row in result["tables"]["val"]["labels"] if not row["found"]]
+    assert ("never predicted: " + repr(missed)[1:-1] in printed) == bool(missed)
     evaluation = ["evaluate", "--checkpoint", result["checkpoint"], "--set", "test=texts.csv", "--json"]
     done = run(*evaluation)
     assert done.exit_code == 2

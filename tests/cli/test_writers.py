@@ -39,7 +39,7 @@ FOLDERS = {
     "ablate": (ABLATE, ["table.csv", "table.md", "summary.json", "plot.png"]),
     "needs-structure": (
         ["needs-structure", *SETTINGS[:-4], "--output"],
-        ["plan.json", "needs-structure.png", "summary.json", "table.md"],
+        ["plan.json", "needs-structure.png", "summary.json", "table.md", "table.csv"],
     ),
     "sheet": (
         ["human-eval", "sheet", "--system", "a=c.jsonl", "--system", "b=c.jsonl", "--n", "1", "--output"],

@@ -113,6 +113,9 @@ def test_structure_decides(tmp_path, ask):
     table = Path(found["files"]["table"]).read_text()
     assert f"\n\nVerdict: yes. {found['sentences'][0]} " in table
     assert "\n| dt@parser" in table
+    assert f"\n| (no skill) | {found['floors']['no skill']:.4f} |" in table
+    assert "p values are in table.csv" in table
+    assert "p_seeds" in Path(found["files"]["csv"]).read_text()
     assert found["used"] == {"trained": 60, "there": 60, "why": ""}
     seen = f"The smallest effect that could have been seen: {found['smallest_visible_effect']:.3g} ("
     assert found["sentences"][2].startswith(f"All 60 examples were trained on. {seen}")
@@ -138,7 +141,7 @@ def test_structure_decides(tmp_path, ask):
     [
         ({}, "no", "A parser is not worth having here: a gain above 0.05 is excluded."),
         ({"scores": 0.5}, "undecided", "the plain model is no better than no skill"),
-        ({"before": 0.5}, "undecided", "of 2 runs with trees, 2 still improved"),
+        ({"before": 0.5}, "undecided", "undecided: 2 of 2 runs with trees still improved"),
         ({"scores": HELPED | {"dt@random-labels-parsed": 0.95}}, "undecided", "may come from the labels"),
         ({"scores": HELPED | {"dt@chain": 0.95}}, "no", "a gain above 0.05 over order alone is excluded"),
     ],
@@ -175,8 +178,8 @@ FLAT, RISING, SLOW = [0.5, 0.9, None, 0.9], [0.5, 0.8, None, 0.9], [0.5, 0.89, N
         (0.9, 0.9, [FLAT], [FLAT], None, None, None),
         (0.5, 0.9, [FLAT], [FLAT], 0.5, "the plain model is no better", "the plain model is no better"),
         (0.53, 0.9, [FLAT], [FLAT], 0.5, "the plain model is no better", "the plain model is no better"),
-        (0.9, 0.4, [FLAT], [FLAT], 0.5, None, "the model with trees is no better than no skill (0.4, 0.5)"),
-        (0.9, 0.9, [FLAT], [FLAT, RISING, FLAT], 0.5, None, "of 3 runs with trees, 1 still improved"),
+        (0.9, 0.4, [FLAT], [FLAT], 0.5, None, "the model with trees is no better than no skill (0.4, 0.5 by"),
+        (0.9, 0.9, [FLAT], [FLAT, RISING, FLAT], 0.5, None, "1 of 3 runs with trees still improved"),
         (
             0.9,
             0.9,
@@ -184,9 +187,9 @@ FLAT, RISING, SLOW = [0.5, 0.9, None, 0.9], [0.5, 0.8, None, 0.9], [0.5, 0.89, N
             [FLAT, [0.86, 0.9]],
             0.5,
             None,
-            "of 2 runs with trees, 1 still improved",
+            "1 of 2 runs with trees still improved",
         ),  # improved by half the bound
-        (0.9, 0.9, [FLAT], [[None, 0.9]], 0.5, None, "of 1 run with trees, 1 still improved"),  # unknown
+        (0.9, 0.9, [FLAT], [[None, 0.9]], 0.5, None, "1 of 1 run with trees still improved"),  # unknown
         # A gain of .1 in the last of three validations may be .3 in three more, and trees gain .2.
         (0.9, 0.9, [RISING], [FLAT], 0.5, "the plain model still improved", None),
         (0.9, 0.9, [RISING, FLAT], [FLAT], 0.5, None, None),  # .15 on average
@@ -218,7 +221,7 @@ def test_doubts_where_less_is_better(tmp_path, monkeypatch):
     assert module._doubts(MSE, 1.0, 0.05, 0.9, **rows).keys() == {"no"}
     said = module._doubts(MSE, 0.53, 0.05, 0.9, **rows)
     assert {*said} == {"yes", "no"}
-    assert all("the plain model is no better than no skill (0.5, 0.53)" in why for why in said.values())
+    assert all("the plain model is no better than no skill (0.5, 0.53 by" in why for why in said.values())
 
 
 def test_no_skill_knows_the_labels_of_the_test_split(tmp_path):
@@ -277,7 +280,7 @@ PART = "the 100 of 2,000 examples that fit into the time"
         # Above 0, but too small.
         ((0.001, 0.01), (0.1, 0.2), (-0.1, 0.2), ACCURACY, "no", "(more --minutes)"),
         ((0.001, 0.01), (0.001, 0.01), (0.001, 0.01), ACCURACY, "no", "(more --minutes)"),
-        ((-0.1, 0.03), (-0.1, 0.2), (-0.1, 0.2), ACCURACY, "undecided", f"not have been seen with {PART}"),
+        ((-0.1, 0.03), (-0.1, 0.2), (-0.1, 0.2), ACCURACY, "undecided", f"{PART}, contains both 0 and 0.02"),
         ((-0.2, -0.1), (-0.2, -0.1), (-0.2, -0.1), MSE, "yes", f"worth having here, with {PART}."),
         ((0.1, 0.2), (0.1, 0.2), (0.1, 0.2), MSE, "no", "(more --minutes)"),
     ],
@@ -299,6 +302,8 @@ def test_verdicts(plain, chain, random, metric, verdict, of_a_part):
     # A doubt changes only the verdict that it concerns.
     doubts = {"yes": "it may be otherwise.", "no": "it may be otherwise."}
     assert ask(doubts, True)[0] == "undecided"
+    if intervals["plain"] == (-0.1, 0.03):  # the interval is the first reason
+        assert ask(doubts, True)[1].endswith("more test examples); also: it may be otherwise.")
     if verdict != "undecided":
         assert ask({verdict: doubts["no"]}, True)[1].endswith("undecided: it may be otherwise.")
         assert ask({"no" if verdict == "yes" else "yes": "x"}, True)[0] == verdict

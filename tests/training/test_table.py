@@ -15,7 +15,7 @@ from graphdep.tasks import family_of
 from graphdep.training import TrainConfig, ablate, compare_runs, load_splits
 from graphdep.training.rows import read_rows_file, row_settings
 from graphdep.training.table import csv_rows, markdown, rich_table, table_cells
-from graphdep.training.task import legend
+from graphdep.training.task import few_validation, legend
 
 COUNTING = {"lookup": "by counting"}
 
@@ -44,6 +44,7 @@ def summary(rows: Sequence[dict] = (), **others: object) -> dict:
         "papers": [],
         "encoders": [],
         "decoded": "",
+        "data": {"examples": {"val": 50}},
         **others,
     }
 
@@ -124,6 +125,23 @@ def test_what_a_dataset_says_of_itself_is_under_the_table(corpus, monkeypatch):
     row = {"name": "dt", "label": "dt", "model": "dt", "about": "", "n": 0, "metrics": {}, "failed": {}}
     row |= {"against": None, "capped": 0, "data": data}
     assert "\n- train: 3 words of no use\n" in markdown(summary(rows=[row]))
+
+
+@pytest.mark.parametrize(
+    ("task", "settings", "count", "said"),
+    [
+        ("csv", {}, 10, "more: --val FILE, or --set val_fraction=..."),
+        ("labels", {"val": "own.jsonl"}, 49, "more: --val FILE"),
+        ("csv", {}, 50, ""),
+        ("csv", {"keep": "last"}, 10, ""),
+        ("sst", {}, 10, ""),
+    ],
+)
+def test_few_validation_examples(task, settings, count, said):
+    found = few_validation(task, settings, {"val": count})
+    assert found == (said and f"{count} validation examples choose the epoch; {said}")
+    notes = markdown(summary(task=task, settings=settings, data={"examples": {"val": count}}))
+    assert notes.count("choose the epoch") == bool(said)
 
 
 def test_floors_of_rows_with_other_trees_are_under_the_table(monkeypatch):
