@@ -193,8 +193,8 @@ def ablate(
     """Train models, or one model with different edges, with several seeds, and compare them in a table.
 
     The table has mean ± standard deviation, the difference to a reference with an interval over seeds and
-    test examples, the paper's number and the no-skill floor. It is written as Markdown and CSV, with a plot.
-    After an interruption, the same command continues; finished runs are kept.
+    test examples, the paper's number and the no-skill floor. It is written as Markdown, CSV and LaTeX, with a
+    plot. After an interruption, the same command continues; finished runs are kept.
 
     Examples:
         graphdep ablate --task sick-r --models transformer,dt-lr,dt-rg,dt --seeds 3 --raw-from
