@@ -415,7 +415,7 @@ def attention(
     figure = shown.plot(*chosen, gate=gate, **options)
     output.parent.mkdir(parents=True, exist_ok=True)
     with drawing(output, of=of, overwrite=overwrite) as temporary:
-        figure.savefig(temporary, dpi=110, format=output.suffix[1:])
+        figure.savefig(temporary, format=output.suffix[1:])
     if json:
         summary = {"checkpoint": str(checkpoint), "output": str(output), "words": shown.words}
         gates = {name: values.numpy().astype(object) for name, values in shown.gates.items()}
@@ -464,7 +464,12 @@ def explore(
         ),
     ] = None,
     output: Annotated[
-        Path, typer.Option(metavar="FILE", help="The page (.html), or a picture (.svg, .png or .pdf).")
+        Path,
+        typer.Option(
+            metavar="FILE",
+            help="The page (.html). A picture (.svg, .png or .pdf) has the tree and the edges alone; "
+            "`graphdep attention` draws the weights.",
+        ),
     ] = Path("page.html"),
     against: Annotated[
         str | None, typer.Option(metavar="random", help="Compare with the same model on a random tree.")

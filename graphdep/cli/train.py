@@ -193,8 +193,8 @@ def ablate(
     """Train models, or one model with different edges, with several seeds, and compare them in a table.
 
     The table has mean ± standard deviation, the difference to a reference with an interval over seeds and
-    test examples, the paper's number and the no-skill floor. It is written as Markdown and CSV, with a plot.
-    After an interruption, the same command continues; finished runs are kept.
+    test examples, the paper's number and the no-skill floor. It is written as Markdown, CSV and LaTeX, with a
+    plot. After an interruption, the same command continues; finished runs are kept.
 
     Examples:
         graphdep ablate --task sick-r --models transformer,dt-lr,dt-rg,dt --seeds 3 --raw-from
@@ -416,11 +416,13 @@ def needs_structure(
         ),
     ] = None,
     trees: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help="parser; or gold for the trees of the corpus or your files, as from a perfect parser."
+            help="parser; gold for the trees of the corpus, as from a perfect parser; or own for those of "
+            "your files, the parser's for sentences without. [default: own for labels and spans, else "
+            "parser]"
         ),
-    ] = "parser",
+    ] = None,
     minutes: Annotated[float, typer.Option(min=0.1, metavar="N", help="Total time.")] = 20.0,
     seeds: Annotated[int, typer.Option(min=2, metavar="N", help="Runs per model.")] = 3,
     bound: Annotated[

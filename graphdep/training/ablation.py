@@ -243,6 +243,8 @@ def ablate(
     names = {*own.with_mark("defines")} - ({"encoder"} if named else set())
     changed = [f"{name}={value}" for name, value in given.items() if name in names]
     splits = data[keys[0]]
+    file = getattr(configs[reference][0], "train", None)  # of own files
+    corpus = Path(file).name if file else spec.title
     comparable = {key for key in keys if family_of(task).task_class.comparable(data[key], data[reference])}
     described = splits.describe()
     # No paper has models with other settings or edges.
@@ -251,7 +253,7 @@ def ablate(
     return {
         "task": task,
         "title": ", ".join(
-            filter(None, [spec.title, configs[reference][0].about_data, *models[: bool(edges)], *changed])
+            filter(None, [corpus, configs[reference][0].about_data, *models[: bool(edges)], *changed])
         ),
         "command": command,
         "rows_are": "row" if rows else "edges" if edges else "model",

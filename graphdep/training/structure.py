@@ -23,9 +23,10 @@ from graphdep.training.ablation import ablate
 from graphdep.training.config import TrainConfig
 from graphdep.training.evaluation import PREDICTIONS, read_predictions
 from graphdep.training.family import StructureRows, load_splits
+from graphdep.training.own_config import OwnFilesConfig
 from graphdep.training.run import train
 from graphdep.training.table import compare_runs, csv_rows, markdown
-from graphdep.training.task import family_of, resolve_task
+from graphdep.training.task import config_of, family_of, resolve_task
 from graphdep.training.trainer import METRICS, check_accelerator, read_metrics
 from graphdep.visualization.plots import plot_differences
 
@@ -220,7 +221,7 @@ def _trial(task: str, model: str, settings: Mapping[str, Any], count: int) -> _C
 
 
 _FILES = {"plot": "needs-structure.png", "summary": "summary.json", "table": "table.md", "csv": "table.csv"}
-_WHOSE = {"parser": "A parser's", "gold": "The corpus' own"}
+_WHOSE = {"parser": "A parser's", "gold": "The corpus' own", "own": "The files'"}
 
 
 def needs_structure(
@@ -228,7 +229,7 @@ def needs_structure(
     folder: Path,
     *,
     model: str | None = None,
-    trees: str = "parser",
+    trees: str | None = None,
     settings: Mapping[str, Any] | None = None,
     seeds: int = 3,
     minutes: float = 20.0,
@@ -252,7 +253,9 @@ def needs_structure(
         folder: Folder of the runs, ``plan.json``, ``summary.json`` with the result, ``table.md``,
             ``table.csv`` and the picture.
         model: The model with trees, one of the family's. (default: the first)
-        trees: ``"parser"``, or ``"gold"`` for the corpus' own, which show the effect of a perfect parser.
+        trees: ``"parser"``; ``"gold"`` for the corpus' own, which show the effect of a perfect parser; or
+            ``"own"`` for those of a user's files, and the parser's for sentences without. (default:
+            ``"own"`` if sentences of the files may have trees, else ``"parser"``)
             (default: ``"parser"``)
         settings: Settings of all runs. (default: none)
         seeds: Runs per row. (default: :obj:`3`)
@@ -286,7 +289,7 @@ def needs_structure(
         if not least <= number < math.inf:
             raise ValueError(f"{name!r} must be a finite number of at least {least} (got {number!r})")
     console = console or plain_console(stderr=True)
-    rows = _rows(task, model, trees)
+    rows, trees = _rows(task, model, trees)
     given = dict(settings or {})
     folder.mkdir(parents=True, exist_ok=True)
     plan = plan_runs(task, rows, folder, given, seeds, minutes, console, bound, overwrite=overwrite)
@@ -367,7 +370,7 @@ def _used(plan: Plan, minutes: float, settings: Mapping[str, Any]) -> tuple[dict
     return {"trained": trained, "there": there, "why": why}, said
 
 
-def _rows(task: str, model: str | None, trees: str) -> StructureRows:
+def _rows(task: str, model: str | None, trees: str | None) -> tuple[StructureRows, str]:
     known = family_of(task).structure
     if not known:
         raise ValueError(f"the task family of {task!r} has no rows for this question")
@@ -376,12 +379,14 @@ def _rows(task: str, model: str | None, trees: str) -> StructureRows:
     else:
         by_model = {rows.trees: rows for rows in known}
         rows = by_model[check_choice("model", model, by_model)]
-    own = resolve_task(task).gold_trees
-    check_choice("trees", trees, ("parser", "gold") if own else ("parser",))
-    if not own or trees == "gold":
-        return rows
+    choices: tuple[str, ...] = ("parser",)
+    if resolve_task(task).gold_trees:
+        choices = ("own", "parser") if issubclass(config_of(task), OwnFilesConfig) else ("parser", "gold")
+    trees = choices[0] if trees is None else check_choice("trees", trees, choices)
+    if len(choices) == 1 or trees != "parser":
+        return rows, trees
     # Random trees must not have better labels than the parser's.
-    return dataclasses.replace(rows, trees=f"{rows.trees}@parser", random=f"{rows.random}-parsed")
+    return dataclasses.replace(rows, trees=f"{rows.trees}@parser", random=f"{rows.random}-parsed"), trees
 
 
 def _over(trees: Mapping[str, Any], other: Mapping[str, Any], metric: str) -> dict[str, Any]:

@@ -6,7 +6,9 @@ import csv
 import glob
 import io
 import json
+import math
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -48,7 +50,8 @@ _COMPARED = ("smallest_visible", "p", "p_bootstrap", "p_randomisation", "p_seeds
 ENCODER_ROW, PAPER = "(encoder, not trained)", "paper: "
 
 
-_REPORT = {"summary": "summary.json", "table": "table.md", "csv": "table.csv", "plot": "plot.png"}
+_REPORT = {"summary": "summary.json", "table": "table.md", "csv": "table.csv", "latex": "table.tex"}
+_REPORT |= {"plot": "plot.png", "plot_pdf": "plot.pdf"}
 
 
 def check_report(
@@ -94,7 +97,8 @@ def _other_table(path: Path, task: str, rows: set[str], settings: Mapping[str, A
 
 
 def write_report(summary: dict[str, Any], folder: Path, *, overwrite: bool = False) -> dict[str, str]:
-    """Writes ``summary.json``, ``table.md``, ``table.csv`` and ``plot.png``; returns their paths by kind.
+    """Writes the summary as JSON, the table as Markdown, CSV and LaTeX, and the plot as PNG and PDF; returns
+    paths by kind.
 
     Args:
         summary: The result of :func:`~graphdep.training.ablate`.
@@ -110,12 +114,14 @@ def write_report(summary: dict[str, Any], folder: Path, *, overwrite: bool = Fal
     _write(paths["summary"], json.dumps(summary, indent=1, ensure_ascii=False) + "\n")
     _write(paths["table"], markdown(summary))
     _write(paths["csv"], csv_rows(summary))
+    _write(paths["latex"], latex(summary))
     figure = _plot(summary)
-    if figure is None:
-        del paths["plot"]
-    else:
-        with atomic_path(paths["plot"]) as temporary:
-            figure.savefig(temporary, dpi=150)
+    for kind in ("plot", "plot_pdf"):
+        if figure is None:
+            del paths[kind]
+            continue
+        with atomic_path(paths[kind]) as temporary:
+            figure.savefig(temporary, dpi=150, format=paths[kind].rpartition(".")[2])
     return paths
 
 
@@ -197,6 +203,24 @@ def markdown(summary: dict[str, Any]) -> str:
     header, rows = table_cells(summary)
     lines = ["| " + " | ".join(cells) + " |" for cells in [header, ["---"] * len(header), *rows]]
     return "\n".join([f"# {summary['title']}{_on(summary)}", "", *lines, "", *notes(summary), ""])
+
+
+_LATEX = str.maketrans(
+    {char: f"\\{char}" for char in "_&%#${}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "±": r"$\pm$"}
+    | {char: f"${char}$" for char in "<>|"}
+    | {"–": "--", "[": "{[}"}  # a bracket after the end of a row would be its argument
+)
+
+
+def latex(summary: dict[str, Any]) -> str:
+    """The rows of :func:`markdown` as a LaTeX table of the package ``booktabs``."""
+    header, rows = table_cells(summary)
+    escaped = [[cell.translate(_LATEX) for cell in cells] for cells in (header, *rows)]
+    # Minus signs, not hyphens.
+    lines = [re.sub(r"(?<![\w.])-(?=\d)", "$-$", " & ".join(cells)) + r" \\" for cells in escaped]
+    lines = [r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule", r"\end{tabular}"]
+    return "\n".join([rf"\begin{{tabular}}{{l{'r' * (len(header) - 1)}}}", *lines, ""])
 
 
 def rich_table(summary: dict[str, Any], width: int = 80) -> Table:
@@ -429,7 +453,10 @@ def _plot(summary: dict[str, Any]) -> Any:
     metric = name.replace("_", " ") + (" (lower is better)" if name.endswith(("mse", "perplexity")) else "")
     beside = {**_floors(summary), "encoder, not trained": summary["floor_frozen"]}
     floors = {about: scores[name] for about, scores in beside.items() if name in scores}
-    return plot_ablation(values, metric=metric, floors=floors, paper=paper, title=title)
+    scores = {of.name: of.max_difference for of in resolve_task(summary["task"], summary["settings"]).metrics}
+    most = scores.get(name.partition("_")[2], math.inf)
+    bounds = 1.0 - most, 1.0 if most < math.inf else math.inf
+    return plot_ablation(values, metric=metric, floors=floors, paper=paper, title=title, bounds=bounds)
 
 
 def _write(path: str, text: str) -> None:

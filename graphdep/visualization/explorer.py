@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import logging
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -39,12 +38,11 @@ from graphdep.visualization.page_data import (
     page_side,
     unpack_pairs,
 )
-from graphdep.visualization.rows import SMALL, lane_title, row_scene, row_scenes
+from graphdep.visualization.rows import lane_title, row_scene, row_scenes
 from graphdep.visualization.scene import Arc, Bracket, Lane, Row, Scene, runs_right_to_left, stacked
 from graphdep.visualization.side import Side
 from graphdep.vocab.relations import RelationVocab
 
-logger = logging.getLogger("graphdep.visualization")
 _Set = tuple[PageEdges, Tensor]  # with its matrix
 _COMPLETE = "every node attends to every other"
 _MOST = 900  # edges drawn one by one
@@ -308,7 +306,6 @@ def _clean(text: str) -> str:
 
 
 ENDINGS = (".html", ".svg", ".png", ".pdf")
-_READABLE = 5.0  # points
 
 
 class Explorer:
@@ -410,8 +407,8 @@ class Explorer:
         if kind not in (".html", ".svg"):
             check_extra(f"a picture of this kind ({kind[1:]})", "train", "matplotlib")
         path.parent.mkdir(parents=True, exist_ok=True)
-        if figsize is not None and (points := SMALL * 72 * self._scene().scale(figsize)) < _READABLE:
-            logger.warning("%s: labels are %.1f points high; a larger size is easier to read", path, points)
+        if figsize is not None:
+            self._scene().warn_small(str(path), figsize, plotted=kind != ".svg")
         of = of or str((self.title, self.about, [(side.name, *side.edges) for side in self.sides]))
         with drawing(path, of=of, overwrite=overwrite) as temporary:
             if kind in (".html", ".svg"):
@@ -420,7 +417,7 @@ class Explorer:
             else:
                 from graphdep.visualization.plots import scene_figure
 
-                scene_figure(self._scene(), figsize).savefig(temporary, dpi=130, format=kind[1:])
+                scene_figure(self._scene(), figsize).savefig(temporary, format=kind[1:])
         return path
 
     @property

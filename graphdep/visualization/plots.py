@@ -44,7 +44,7 @@ from graphdep.nn.conv.gated_relation_conv import GatedRelationConv
 from graphdep.nn.pretrained.encoder import PretrainedEncoder
 from graphdep.sentence.sentence import Sentence
 from graphdep.visualization.rows import row_scene, sentence_row
-from graphdep.visualization.scene import COLOURS, INK, PALE, STYLES, Lane, Scene, Shape
+from graphdep.visualization.scene import COLOURS, INK, PALE, READABLE, STYLES, Lane, Scene, Shape, warn_small
 from graphdep.vocab.relations import RelationVocab
 
 
@@ -274,12 +274,17 @@ def plot_attention(
         figure, cells = ax.figure, [ax]
         figsize = ax.get_window_extent().width / ax.figure.dpi + _LABELS, 0.0
     else:
-        figure = Picture(figsize=figsize or (columns * side + 0.6, rows * side + 0.7), layout="constrained")
+        inches = figsize or (columns * side + 0.6, rows * side + 0.7)
+        figure = Picture(figsize=inches, layout="constrained", dpi=_DPI if figsize is None else _PRINT_DPI)
         cells = list(figure.subplots(rows, columns, squeeze=False).flat)
     if figsize is not None:
         side = figsize[0] / columns
         points = 72 if columns > 1 else 60  # an inch; a single map fills its width
         size = max(4.0, min(8.0, points * (side - _LABELS) / len(labels)))
+        if ax is None:
+            larger = (_LABELS + READABLE * len(labels) / points) / side
+            more = "; or choose one layer and head" if len(maps) > 1 else ""
+            warn_small(f"map of {plural(len(labels), 'node')}", size, *(larger * x for x in figsize), more)
     most = max(float(maps.nan_to_num().abs().max()), 1e-6)
     signed = bool((maps < 0).any())
     colours: dict[str, Any] = {"cmap": "RdBu" if signed else "Blues", "vmin": -most if signed else 0}
@@ -298,6 +303,7 @@ def plot_attention(
     return cast(Figure, figure)
 
 
+_DPI, _PRINT_DPI = 130, 300  # of a picture without and with a given size
 _LETTERS_AN_INCH = 12  # in captions of maps
 _LABELS = 1.2  # inches beside a map, for words and colour bar
 _COLUMN = (3.3, 2.9)  # inches, for one column of a paper
@@ -547,7 +553,8 @@ def scene_figure(scene: Scene, figsize: tuple[float, float] | None = None) -> Pi
         b'PNG'
     """
     pixels = _PIXELS if figsize is None else 1 / scene.scale(figsize)
-    figure = Picture(figsize=(scene.width / pixels, scene.height / pixels))
+    dpi = _DPI if figsize is None else _PRINT_DPI
+    figure = Picture(figsize=(scene.width / pixels, scene.height / pixels), dpi=dpi)
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set_xlim(0, scene.width)
     axes.set_ylim(scene.height, 0)
@@ -556,7 +563,7 @@ def scene_figure(scene: Scene, figsize: tuple[float, float] | None = None) -> Pi
         colour = INK if STYLES[shape.style] == "currentColor" else STYLES[shape.style]
         if shape.text:
             align = (_ALIGNED_RTL if scene.rtl else _ALIGNED)[shape.anchor]
-            points = shape.size * 72 / pixels * 0.94  # Matplotlib's own font is wide
+            points = shape.size * 72 / pixels * scene.PLOT_FONT
             text = _plain(shape.text)
             axes.text(*shape.at, text, ha=align, va="baseline", fontsize=points, color=colour, zorder=layer)
         else:
@@ -702,6 +709,7 @@ def plot_ablation(
     floors: Mapping[str, float] | None = None,
     paper: Mapping[str, float] | None = None,
     title: str = "",
+    bounds: tuple[float, float] = (-math.inf, math.inf),
 ) -> Figure:
     """A row for each model: its runs as dots, their mean as a bar, one standard deviation as whiskers.
 
@@ -711,6 +719,7 @@ def plot_ablation(
         floors: Scores such as that without skill, by description, drawn as lines. (default: none)
         paper: Published scores, drawn as diamonds. (default: none)
         title: Title. (default: none)
+        bounds: The lowest and highest possible score, where whiskers end. (default: none)
 
     Raises:
         ValueError: If there are no runs.
@@ -722,10 +731,11 @@ def plot_ablation(
     ends = [score for scores in rows.values() for score in scores]
     for place, scores in enumerate(rows.values()):
         mean, std = sum(scores) / len(scores), _std(scores)
-        ends += [mean - std, mean + std]
+        whiskers = [[min(std, abs(mean - end))] for end in bounds]
+        ends += [mean - whiskers[0][0], mean + whiskers[1][0]]
         axes.barh(place, mean, color=COLOURS[0], alpha=0.35, height=0.62)
         label = None if place else "mean ± standard deviation over seeds"
-        axes.errorbar(mean, place, xerr=std, color=INK, capsize=4, linewidth=1.3, label=label)
+        axes.errorbar(mean, place, xerr=whiskers, color=INK, capsize=4, linewidth=1.3, label=label)
         axes.plot(
             scores, [place] * len(scores), "o", color=COLOURS[0], markersize=5, label=None if place else "run"
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import math
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,6 +12,7 @@ from xml.sax.saxutils import escape, quoteattr
 # The palette of Okabe and Ito.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 INK, PALE, QUIET = "#2b2b2b", "#d9d9d9", "#6b7280"
+READABLE = 5.0  # points, the smallest height of labels
 
 STYLES: dict[str, str] = {
     "word": "currentColor",
@@ -53,6 +56,14 @@ def runs_right_to_left(texts: object) -> bool:
     kinds = [unicodedata.bidirectional(char) for text in list(texts)[:400] for char in str(text)]  # type: ignore[call-overload]
     right = sum(kind in ("R", "AL") for kind in kinds)
     return right > sum(kind == "L" for kind in kinds)
+
+
+def warn_small(name: str, points: float, width: float, height: float, more: str = "") -> None:
+    """Logs labels of less than 5 points, with the size of a picture in inches that would make them 5."""
+    if points < READABLE:
+        size = "x".join(f"{math.ceil(10 * side) / 10:g}" for side in (width, height))
+        text = "%s: labels are %.1f points high; %s inches would make them %g%s"
+        logging.getLogger("graphdep.visualization").warning(text, name, points, size, READABLE, more)
 
 
 Step = tuple[str, tuple[float, ...]]
@@ -126,10 +137,18 @@ class Scene:
     shapes: tuple[Shape, ...]
     label: str
     rtl: bool = False
+    PLOT_FONT = 0.94  # factor of text in figures: Matplotlib's own font is wide
 
     def scale(self, figsize: tuple[float, float]) -> float:
         """Inches per unit with which the drawing just fits into a width and height in inches."""
         return min(figsize[0] / self.width, figsize[1] / self.height)
+
+    def warn_small(self, name: str, figsize: tuple[float, float], *, plotted: bool) -> None:
+        """:func:`warn_small` of the smallest text, in a figure of Matplotlib if it is plotted."""
+        smallest = min((shape.size for shape in self.shapes if shape.text), default=math.inf)
+        points = 72 * smallest * (self.PLOT_FONT if plotted else 1.0)
+        inches = (side * READABLE / points for side in (self.width, self.height))
+        warn_small(name, points * self.scale(figsize), *inches)
 
     def svg(self, figsize: tuple[float, float] | None = None) -> str:
         """The drawing as SVG, without style sheets, scripts, links and ``id``, so that it can be put into a

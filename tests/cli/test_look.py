@@ -250,10 +250,14 @@ def test_a_picture_fits_into_a_column(run, tmp_path, caplog):
     height, wide, high = map(float, re.search(size, (tmp_path / "a.svg").read_text()).groups())
     assert height == pytest.approx(3.3 * high / wide, rel=1e-3)
     with Image.open(tmp_path / "a.png") as picture:
-        assert picture.size == pytest.approx((130 * 3.3, 130 * height), abs=1)
+        assert picture.size == pytest.approx((300 * 3.3, 300 * height), abs=1.5)
     assert not caplog.messages
-    run("draw", "it rains " * 9, "--parser", "chain", "--figsize", "3.3x9", "--output", "c.svg")
-    assert caplog.messages == ["c.svg: labels are 2.8 points high; a larger size is easier to read"]
+    for name, size in (("c.svg", "3.3x9"), ("d.png", "3.3x9"), ("e.svg", "5.8x9"), ("f.png", "6.2x9")):
+        run("draw", "it rains " * 9, "--parser", "chain", "--figsize", size, "--output", name)
+    assert [re.sub(r"x\S+ inches", " wide", message) for message in caplog.messages] == [
+        "c.svg: labels are 2.8 points high; 5.8 wide would make them 5",
+        "d.png: labels are 2.7 points high; 6.2 wide would make them 5",
+    ]
 
 
 def test_pages_of_all_sentences_and_of_differences(run, tmp_path):
@@ -338,11 +342,11 @@ def test_the_gate_instead_of_the_weights(run, checkpoint, tmp_path):
 
 def test_one_head_is_as_wide_as_a_column(run, checkpoint, tmp_path):
     text = ["attention", "--checkpoint", checkpoint, "--parser", "chain", "ann likes bob"]
-    for more, size in (((), (330, 290)), (("--figsize", "4x2.5"), (400, 250))):
+    for more, size in (((), (990, 870)), (("--figsize", "4x2.5"), (1200, 750))):
         done = run(*text, "--layer", 2, "--head", 1, *more, "--output", "head.png", "--overwrite")
         assert done.exit_code == 0, done.stderr
         with Image.open(tmp_path / "head.png") as picture:
-            assert picture.size == tuple(round(1.1 * side) for side in size)
+            assert picture.size == size
     for wrong, message in (
         (("--head", 1), "--head needs --layer"),
         (("--layer", 2, "--head", 3), "'head' must be between 1 and 2"),

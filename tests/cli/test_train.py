@@ -216,8 +216,6 @@ def test_needs_structure_finds_that_trees_help(run, tmp_path):
             "--task",
             "labels",
             *files,
-            "--trees",
-            "gold",
             "--epochs",
             5,
             "--seeds",

@@ -36,7 +36,7 @@ FILES = {
     "rank": ["rank", *MODEL, "--input", "c.jsonl", "--output", "out.jsonl"],
 }
 FOLDERS = {
-    "ablate": (ABLATE, ["table.csv", "table.md", "summary.json", "plot.png"]),
+    "ablate": (ABLATE, ["table.csv", "table.md", "table.tex", "summary.json", "plot.png", "plot.pdf"]),
     "needs-structure": (
         ["needs-structure", *SETTINGS[:-4], "--output"],
         ["plan.json", "needs-structure.png", "summary.json", "table.md", "table.csv"],

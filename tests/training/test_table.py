@@ -14,7 +14,7 @@ from graphdep.cli.common import print_scores
 from graphdep.tasks import family_of
 from graphdep.training import TrainConfig, ablate, compare_runs, load_splits
 from graphdep.training.rows import read_rows_file, row_settings
-from graphdep.training.table import csv_rows, markdown, rich_table, table_cells
+from graphdep.training.table import csv_rows, latex, markdown, rich_table, table_cells
 from graphdep.training.task import few_validation, legend
 
 COUNTING = {"lookup": "by counting"}
@@ -203,6 +203,24 @@ def test_a_terminal_breaks_no_name_and_no_number(more, score, width):
     assert "…" not in said
 
 
+def test_the_rows_as_a_latex_table():
+    compared = {"difference": -0.4175, "interval": (-0.5219, 0.3131), "smallest_visible": None}
+    row = {"label": r"[a_b] 5% & #1 \x~{y}", "model": "dt", "n": 2, "failed": {}, "parameters": 1234}
+    row |= {"metrics": {"test_accuracy": {"mean": 0.4188, "std": 0.0265}}, "epochs": 1}
+    row |= {"seconds_per_epoch": 1, "against": {**compared, "identical": False}}
+    begin, _, header, _, floor, line, *end = latex(
+        summary(rows=[row], floor={"test_accuracy": 0.25})
+    ).splitlines()
+    assert begin == r"\begin{tabular}{lrrrrrrr}"
+    assert header.startswith(r"model & test\_accuracy & difference {[}95\%] & smallest visible & ")
+    assert floor.startswith("(no skill) & 0.2500 & ")
+    assert line == (
+        r"{[}a\_b] 5\% \& \#1 \textbackslash{}x\textasciitilde{}\{y\} & 0.4188 $\pm$ 0.0265 & "
+        r"$-$0.4175 {[}$-$0.5219, +0.3131] & -- & 2 & 1,234 & 1.0 & 1.0 \\"
+    )
+    assert end == [r"\bottomrule", r"\end{tabular}"]
+
+
 def rows(*models: str, **own: object) -> dict[str, dict[str, object]]:
     return {model: {"model": model, **own} for model in models}
 
@@ -327,6 +345,7 @@ def test_rows_tested_on_other_texts_have_no_difference(tmp_path, words):
     shared = {"train": str(tmp_path / "train.csv"), "text_columns": "text", "label_column": "label"}
     shared |= {"root": str(tmp_path / "root"), "parser": "chain", "max_epochs": 1, "hidden_channels": 8}
     summary = ablate("csv", [], [0], tmp_path / "rows", rows=rows, settings=shared)
+    assert summary["title"].startswith("train.csv")
     same = words.startswith("soup")
     assert [row["against"] is None for row in summary["rows"]] == [True, not same]
     sides = [Path(row["checkpoints"][0]).parent for row in summary["rows"]]

@@ -85,6 +85,20 @@ def test_words_above_a_small_map_do_not_touch(size):
     assert label.get_rotation() == 90
 
 
+def test_labels_too_small_to_read_are_said_with_a_size_that_does(caplog):
+    shown = AttentionMap(["word"] * 12, [False] * 12, ["a"], torch.ones(1, 8, 12, 12))
+    shown.plot(0, figsize=(3.3, 2.9))
+    (said,) = caplog.messages
+    assert said == (
+        "map of 12 nodes: labels are 4.0 points high; 6.2x5.4 inches would make them 5; or choose one layer "
+        "and head"
+    )
+    assert shown.plot(0, figsize=(6.2, 5.4)).axes[0].get_xticklabels()[0].get_fontsize() >= 5
+    shown.plot(0, 0, figsize=(3.3, 2.9))
+    shown.plot(0)
+    assert len(caplog.messages) == 1
+
+
 def test_edge_matrix_shows_relations(example, words, tmp_path):
     data = resolve("dt")(to_data([example]))
     texts = drawn(plot_edge_matrix(data, words, relations=RelationVocab(), title="DT"), tmp_path)
@@ -121,6 +135,10 @@ def test_ablation_shows_models_floor_and_paper(tmp_path):
     low, high = plot_ablation({"a": [0.05, 0.95, 0.95]}, metric="accuracy").axes[0].get_xlim()
     assert low == 0
     assert high > 0.65 + 0.5196
+    axes = plot_ablation({"a": [0.05, 0.95, 0.95]}, metric="accuracy", bounds=(0, 1)).axes[0]
+    assert [line[:, 0].tolist() for line in axes.collections[0].get_segments()] == [
+        [pytest.approx(0.65 - 0.5196, abs=1e-4), 1.0]
+    ]
     with pytest.raises(ValueError, match="'values' must be at least 1"):
         plot_ablation({"dt": []}, metric="accuracy")
 
