@@ -89,6 +89,7 @@ def ask(tmp_path, monkeypatch):
         monkeypatch.setattr(ablation, "train", recorded)
         given = {"seeds": 2, "minutes": 30, "bound": 0.05, "console": QUIET, **options}
         settings = SETTINGS | write(tmp_path, tested, words)
+        given = {"trees": "parser", **given}
         return needs_structure("labels", tmp_path / "runs", settings=settings, **given)
 
     asked.trials = trials
@@ -367,11 +368,25 @@ def test_as_many_examples_as_there_is_time_for():
 @pytest.mark.parametrize("task", ["propbank-ewt", "ud-tags", "up"])
 def test_random_trees_have_the_labels_of_the_trees_beside_them(task, trees):
     """Labels of gold trees would tell random trees more than the parser knows."""
-    rows = module._rows(task, None, trees)
+    rows, _ = module._rows(task, None, trees)
     of = [
         TrainConfig.of(row, task=task).dataset_options("train")["parser"] for row in (rows.trees, rows.random)
     ]
     assert of == (["bundled"] * 2 if trees == "parser" else ["gold"] * 2)
+
+
+@pytest.mark.parametrize(
+    ("task", "trees", "row", "source"),
+    [
+        *((task, None, "dt", "own") for task in ("labels", "spans")),
+        ("labels", "parser", "dt@parser", "parser"),
+        *((task, None, "dt@parser", "parser") for task in ("propbank-ewt", "ud-tags")),
+        *((task, None, "dt", "parser") for task in ("csv", "semeval2010")),
+    ],
+)
+def test_trees_of_own_files_are_read_unless_the_parser_is_asked_for(task, trees, row, source):
+    rows, found = module._rows(task, None, trees)
+    assert (rows.trees, found) == (row, source)
 
 
 @pytest.mark.parametrize(
