@@ -284,7 +284,7 @@ def plot_attention(
         if ax is None:
             larger = (_LABELS + READABLE * len(labels) / points) / side
             more = "; or choose one layer and head" if len(maps) > 1 else ""
-            warn_small(f"map of {plural(len(labels), 'node')}", size, *(larger * x for x in figsize), more)
+            warn_small(f"map of {plural(len(labels), 'node')}", size, (larger * x for x in figsize), more)
     most = max(float(maps.nan_to_num().abs().max()), 1e-6)
     signed = bool((maps < 0).any())
     colours: dict[str, Any] = {"cmap": "RdBu" if signed else "Blues", "vmin": -most if signed else 0}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from xml.sax.saxutils import escape, quoteattr
 
@@ -58,10 +58,10 @@ def runs_right_to_left(texts: object) -> bool:
     return right > sum(kind == "L" for kind in kinds)
 
 
-def warn_small(name: str, points: float, width: float, height: float, more: str = "") -> None:
-    """Logs labels of less than 5 points, with the size of a picture in inches that would make them 5."""
+def warn_small(name: str, points: float, inches: Iterable[float], more: str = "") -> None:
+    """Logs labels of less than 5 points, with the width and height in inches that make them 5."""
     if points < READABLE:
-        size = "x".join(f"{math.ceil(10 * side) / 10:g}" for side in (width, height))
+        size = "x".join(f"{math.ceil(10 * side) / 10:g}" for side in inches)
         text = "%s: labels are %.1f points high; %s inches would make them %g%s"
         logging.getLogger("graphdep.visualization").warning(text, name, points, size, READABLE, more)
 
@@ -148,7 +148,7 @@ class Scene:
         smallest = min((shape.size for shape in self.shapes if shape.text), default=math.inf)
         points = 72 * smallest * (self.PLOT_FONT if plotted else 1.0)
         inches = (side * READABLE / points for side in (self.width, self.height))
-        warn_small(name, points * self.scale(figsize), *inches)
+        warn_small(name, points * self.scale(figsize), inches)
 
     def svg(self, figsize: tuple[float, float] | None = None) -> str:
         """The drawing as SVG, without style sheets, scripts, links and ``id``, so that it can be put into a
