@@ -550,7 +550,9 @@ def decoded(
         return line.decode("utf-8")
     except UnicodeDecodeError as wrong:
         bad = line[wrong.start : wrong.start + 4].hex(" ")
-        raise error(f"not UTF-8 at byte {wrong.start}", path, number, bad) from None
+        excel = " (in Excel: CSV UTF-8)" if os.fspath(path).lower().endswith(".csv") else ""
+        message = f"not UTF-8 at byte {wrong.start} (got {bad!r}): save it as UTF-8{excel}"
+        raise error(message, path, number) from None
 
 
 # Unicode category Cc without the tab.

@@ -19,6 +19,7 @@ from graphdep.io.files import (
     CONTROL,
     SeveralErrors,
     atomic_path,
+    decoded,
     each,
     home_path,
     json_value,
@@ -285,21 +286,11 @@ def _lines(path: Path, repairs: Mapping[str, str]) -> Iterator[tuple[int, str]]:
             line = line.removeprefix(_MARK) if number == 1 else line
             if line:
                 empty = False
-                yield number, _decode(path, number, line.removesuffix(b"\n"), repairs)
+                text = decoded(line.removesuffix(b"\n").removesuffix(b"\r"), path, number)
+                for damaged, right in repairs.items():
+                    text = text.replace(damaged, right)
+                yield number, text
     expect(not empty, path, 1, "the file is empty")
-
-
-def _decode(path: Path, number: int, line: bytes, repairs: Mapping[str, str]) -> str:
-    try:
-        text = line.removesuffix(b"\r").decode("utf-8")
-    except UnicodeDecodeError as error:
-        bad = line[error.start : error.start + 4].hex(" ")
-        excel = " (in Excel: CSV UTF-8)" if path.suffix.lower() == ".csv" else ""
-        message = f"not UTF-8 at byte {error.start} (got {bad!r}): save it as UTF-8{excel}"
-        raise row_error(path, number, message) from None
-    for damaged, right in repairs.items():
-        text = text.replace(damaged, right)
-    return text
 
 
 class RawFiles:
