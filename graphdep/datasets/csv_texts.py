@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -15,6 +16,7 @@ from graphdep.datasets.base.drawn import DrawnVal
 from graphdep.datasets.base.parsed import Example, ParsedDataset, ParsedOptions, TextDataset
 from graphdep.datasets.base.raw import OwnFiles, logger, row_error
 from graphdep.datasets.base.rows import (
+    CLASS,
     DEPREL_NAMES,
     HEAD_NAMES,
     OBJECTS,
@@ -32,7 +34,7 @@ from graphdep.datasets.base.rows import (
 )
 from graphdep.datasets.labels.base import OwnLabels
 from graphdep.datasets.spans.base import OwnSpans
-from graphdep.io.files import atomic_path, placed
+from graphdep.io.files import atomic_path, each, placed
 from graphdep.io.limits import MAX_WORDS, check_choice, check_words, plural
 from graphdep.parsing.inputs import has_own_tree
 from graphdep.parsing.parser import Input, Parser, WordLimit
@@ -164,14 +166,18 @@ class CSVTexts(OwnFiles, TextDataset):
         return tuple(_plain(_given(row, column, single)) for column in self.text_columns)
 
     def check_file(self, split: str) -> None:
-        super().check_file(split)
-        self._targets(self.read(Path(), split))
+        rows = read_text_rows(self.file(split), [*self.text_columns, self.label_column])
+        checks = [partial(each, self._texts, rows), partial(self._targets, rows)]
+        each(lambda check: check(), [*checks, partial(super().check_file, split)])
 
     def _targets(self, rows: Sequence[TextRow]) -> list[torch.Tensor]:
         if self.learns_labels and not self.labels:
-            self.labels = _learn(read_text_rows(self.files["train"], [self.label_column]), self.label_column)
+            training, column = read_text_rows(self.files["train"], [self.label_column]), self.label_column
+            valid = {row.label(column) for row in training if CLASS.holds(row.values[column])}
+            self.labels = tuple(sorted(valid, key=repr))  # by which other files are checked after an error
+            self.labels = _learn(training, column)
         number = {label: torch.tensor([number]) for number, label in enumerate(self.labels)}
-        return [self._target(row, number) for row in rows]
+        return each(lambda row: self._target(row, number), rows)
 
     def examples(self, split: str, limit: int | None) -> list[Example]:
         rows = self.read(Path(self.raw_dir), split)
@@ -270,7 +276,7 @@ def read_cells(cells: Sequence[tuple[TextRow, str]], single: bool, intake: Intak
         single: Whether a row has one text, and may have the keys of its tree.
         intake: Converts and repairs all trees.
     """
-    given = [_given(row, column, single) for row, column in cells]
+    given = each(lambda cell: _given(cell[0], cell[1], single), cells)
     own = iter(intake.sentences([raw for one in given if isinstance(one, Found) for raw in one.raws]))
     inputs: list[Input | None] = []
     for one in given:
@@ -332,7 +338,7 @@ def _plain(given: str | list[str] | Found) -> str:
 
 def _learn(rows: list[TextRow], column: str) -> tuple[Label, ...]:
     """The classes of a file, sorted."""
-    labels = [row.label(column) for row in rows]
+    labels = each(lambda row: row.label(column), rows)
     for row, label in zip(rows, labels):
         if type(label) is not type(labels[0]):
             kinds = f"{type(label).__name__} here and {type(labels[0]).__name__} in line {rows[0].line}"

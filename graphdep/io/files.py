@@ -19,12 +19,12 @@ import unicodedata
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Sized
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence, Sized
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from reprlib import Repr
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 try:
     import fcntl
@@ -33,6 +33,7 @@ except ImportError:  # not on Windows
 
 
 logger = logging.getLogger("graphdep.io")
+T = TypeVar("T")
 
 # Pattern of the random part of temporary names, here and in tempfile.
 _RANDOM_PART = "[a-z0-9_]{8}"
@@ -495,6 +496,30 @@ def placed(place: str, what: str = "", value: object = None) -> Iterator[None]:
         raise place_error(place, f"{what}{error}", value) from None
 
 
+class SeveralErrors(ValueError):
+    """The first five of several errors, and the number of the others."""
+
+    def __init__(self, errors: Sequence[ValueError]) -> None:
+        more = f"; and {len(errors) - 5} more" if len(errors) > 5 else ""
+        super().__init__("; ".join(map(str, errors[:5])) + more)
+        self.errors = errors
+
+
+def each(read: Callable[[Any], T], items: Iterable[Any]) -> list[T]:
+    """``read(item)`` of each item, such as a row or a file; the errors of all items are raised together."""
+    values: list[T] = []
+    errors: dict[str, ValueError] = {}
+    for item in items:
+        try:
+            values.append(read(item))
+        except ValueError as error:
+            found = error.errors if isinstance(error, SeveralErrors) else [error]
+            errors |= {str(one): one.with_traceback(None) if errors else one for one in found}
+    if errors:
+        raise SeveralErrors([*errors.values()]) if len(errors) > 1 else errors.popitem()[1]
+    return values
+
+
 def check_line(right: object, message: str, path: str | os.PathLike[str], line: int, value: str = "") -> None:
     """Raises a :class:`LineError` with the message unless ``right`` is true."""
     if not right:
@@ -525,7 +550,9 @@ def decoded(
         return line.decode("utf-8")
     except UnicodeDecodeError as wrong:
         bad = line[wrong.start : wrong.start + 4].hex(" ")
-        raise error(f"not UTF-8 at byte {wrong.start}", path, number, bad) from None
+        excel = " (in Excel: CSV UTF-8)" if os.fspath(path).lower().endswith(".csv") else ""
+        message = f"not UTF-8 at byte {wrong.start} (got {bad!r}): save it as UTF-8{excel}"
+        raise error(message, path, number) from None
 
 
 # Unicode category Cc without the tab.
@@ -542,13 +569,13 @@ def without_control(
         changed, first = changed + count, first or number * bool(count)
         yield number, text
     if changed:
-        _log_changed(os.fspath(path), changed, first)
+        what = f"{changed} control character{'s' * (changed > 1)} read as a blank, the first on line {first}"
+        log_once(os.fspath(path), what)
 
 
 @cache
-def _log_changed(path: str, count: int, first: int) -> None:
-    """Logs, once per process, the number of replaced characters in a file."""
-    what = f"{count} control character{'s' * (count > 1)} read as a blank, the first on line {first}"
+def log_once(path: str, what: str) -> None:
+    """Logs a note on a file once per process."""
     logger.warning("%s: %s", path, what)
 
 

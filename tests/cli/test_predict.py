@@ -157,6 +157,13 @@ def test_pairs_of_another_task(predict, tmp_path):
     assert "'text_columns' must name 2 columns, one per text of the model (got 'a')" in done.stderr
 
 
+def test_semicolons_are_read(predict, tmp_path, caplog):
+    (tmp_path / "new.csv").write_text('id;text\n1;"fine, really"\n')
+    done = predict("csv", "--input", tmp_path / "new.csv")
+    assert read_csv(done.stdout)[0]["text"] == "fine, really"
+    assert "new.csv: the separator is ';', as in the header" in caplog.text
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -138,6 +138,46 @@ def test_an_unseen_label(load, tmp_path):
             load(split, **{split: path})
 
 
+def test_the_errors_of_all_rows_and_files_come_together(load, tmp_path, parser):
+    rows = [("", "good"), ("fine", "bad"), ("b", ""), ("c", "good")]
+    files = {"train": write(tmp_path / "a.csv", rows), "test": write(tmp_path / "b.csv", [(" ", "bad")])}
+    text = "'text' must be a text with at least one word"
+    first = [
+        f"{files['train']}:2: {text} (got '')",
+        f"{files['train']}:4: 'label' must be the name of a class",
+    ]
+    with pytest.raises(ValueError) as found:
+        load(**files)
+    assert str(found.value) == "; ".join(
+        [f"{first[0]}", f"{first[1]} (got '')", f"{files['test']}:2: {text} (it is blank)"]
+    )
+    write(files["test"], [("a", "odd"), (" ", "odd"), ("a", "even"), ("", ""), ("", "bad")])
+    with pytest.raises(ValueError, match=r"b.csv:6: 'text' [^;]*; and 4 more$") as found:
+        load(**files)
+    assert [str(error).count("b.csv") for error in found.value.errors] == [0, 0] + [1] * 7
+    assert "b.csv:2: 'label' is not a class of the training file, 'bad', 'good'" in str(found.value.errors[5])
+    write(files["train"], [("a, b", "good"), ("c", "bad"), ("d, e, f", "bad")])
+    with pytest.raises(
+        ValueError, match="a.csv:2: 3 columns instead of 2.*; .*a.csv:4: 4 columns.*; .*b.csv:3"
+    ):
+        load(**files)
+    assert parser.texts == []
+
+
+def test_semicolons_of_a_spreadsheet(load, tmp_path, caplog):
+    rows = "".join(f"{text};{label}\n" for text, label in ROWS)
+    path = tmp_path / "de.csv"
+    path.write_text(f'text;label\n"a, b; c";good\n{rows}', encoding="utf-8")
+    train = load(train=path, val=path)
+    assert (len(train), train.labels) == (21, ("bad", "good", "so so"))
+    assert train.texts()[0] == ("a, b; c",)
+    assert caplog.messages == [f"{path}: the separator is ';', as in the header"]
+    path.write_bytes("text;label\nschön;good\n".encode("latin-1"))
+    advice = r"de.csv:2: not UTF-8 at byte 3 \(got 'f6 6e 3b 67'\): save it as UTF-8 \(in Excel: CSV UTF-8\)$"
+    with pytest.raises(ValueError, match=advice):
+        load(train=path)
+
+
 def test_labels_of_two_kinds_and_one_class(load, tmp_path):
     path = tmp_path / "x.jsonl"
     path.write_text('{"text": "a", "label": 1}\n{"text": "b", "label": true}\n')

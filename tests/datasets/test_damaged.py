@@ -260,7 +260,9 @@ DAMAGED = {
         RTE.replace("label", "gold") + ENTAILS: "1: no column 'label'; the columns are index, sentence1",
         RTE + ENTAILS + '1\t"A dog ran\n': "3: 2 columns instead of 4 (got '1\\t\"A dog",
         RTE
-        + ENTAILS.replace("A dog runs", " "): "2: 'sentence2' must be a text of 1 to 10000 words (got ' ')",
+        + ENTAILS.replace(
+            "A dog runs", " "
+        ): "2: 'sentence2' must be a text of 1 to 10000 words (it is blank)",
         RTE + ENTAILS.replace("ent", "Ent"): "2: 'label' must be one of entailment, not_entailment (got 'Ent",
     },
     glue("cola"): {
@@ -284,8 +286,9 @@ DAMAGED = {
         "text,y\na,b\n": "1: no column 'label'; the columns are text, y",
         "texts,label\na,b\n": "1: no column 'text'; the columns are texts, label (name yours: --text-columns",
         "text,labels\na,b\n": "1: no column 'label'; the columns are text, labels (did you mean 'labels'?)",
-        "text;label\na;b\n": "1: no column 'text'; the columns are text;label (one column: is the separator "
-        "';'? save with commas, or as .tsv)",
+        "text\tlabel\na\tb\n": "1: no column 'text'; the columns are 'text\\tlabel' (one column: is the "
+        "separator '\\t'? save with commas, or as .tsv)",
+        "text;label\na;b;c\n": "2: 3 columns instead of 2 (got 'a;b;c')",
         f"{','.join(f'c{i}' for i in range(12))}\n": "1: no column 'text'; the columns are c0, c1, c2, c3, "
         "c4, c5, c6, c7, c8, c9 and 2 more",
         "\ufeff\ufefftext,label\na,b\n": "1: no column 'text'; the columns are '\\ufefftext', label",

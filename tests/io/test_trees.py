@@ -190,7 +190,7 @@ def test_bad_utf8(tmp_path):
         (line().encode() + b"\xe2\x82", 1, "e2 82"),
     ]:
         path = bad_file(tmp_path, raw)
-        match = rf"^{re.escape(str(path))}:{number}: not UTF-8 at byte [0-9]+ \(got '{value}'\)$"
+        match = rf"^{re.escape(str(path))}:{number}: not UTF-8 at byte [0-9]+ \(got '{value}'\): save it as"
         with pytest.raises(ConlluError, match=match):
             read_conllu(path)
 

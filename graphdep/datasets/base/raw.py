@@ -17,7 +17,10 @@ from typing import Any, NamedTuple
 
 from graphdep.io.files import (
     CONTROL,
+    SeveralErrors,
     atomic_path,
+    decoded,
+    each,
     home_path,
     json_value,
     long_fields,
@@ -115,6 +118,8 @@ def check_forms(place: str, values: Any, forms: Forms) -> None:
     for name, form in forms.items():
         if not form.holds(values.get(name)):
             value = values.get(name)
+            if isinstance(value, str) and value.isspace():
+                raise place_error(place, f"{name!r} must be {form.what} (it is blank)")
             raise place_error(place, f"{name!r} must be {form.what}", "nothing" if value is None else value)
 
 
@@ -158,18 +163,23 @@ def read_table(
     names = next(rows)[1] if header is True else header or [*columns]
     check_there(path, 1, names, [*columns])
     places, found, left_out = [names.index(column) for column in columns], 0, []
+    fits = range(len(names), len(names) + extra + 1)
+
+    def error(line: int, cells: list[str]) -> ValueError:
+        what = f"{len(cells)} columns instead of {len(names)}" if cells else "a blank line"
+        so_far = f", as on {broken} lines before" if broken else ""
+        return row_error(path, line, f"{what}{so_far}", separator.join(cells))
+
     for line, cells in rows:
         found += 1
-        if len(names) <= len(cells) <= len(names) + extra:
+        if len(cells) in fits:
             row = [cells[place] for place in places]
             check_forms(f"{path}:{line}", dict(zip(columns, row)), forms)
             yield line, row
             continue
         left_out.append(line)
         if len(left_out) > broken:
-            so_far = f", as on {broken} lines before" if broken else ""
-            what = f"{len(cells)} columns instead of {len(names)}" if cells else "a blank line"
-            raise row_error(path, line, f"{what}{so_far}", separator.join(cells))
+            raise SeveralErrors([error(*row) for row in [(line, cells), *rows] if len(row[1]) not in fits])
     expect(found or empty, path, 1, "no row below the header")
     if left_out:
         logger.warning(
@@ -276,19 +286,11 @@ def _lines(path: Path, repairs: Mapping[str, str]) -> Iterator[tuple[int, str]]:
             line = line.removeprefix(_MARK) if number == 1 else line
             if line:
                 empty = False
-                yield number, _decode(path, number, line.removesuffix(b"\n"), repairs)
+                text = decoded(line.removesuffix(b"\n").removesuffix(b"\r"), path, number)
+                for damaged, right in repairs.items():
+                    text = text.replace(damaged, right)
+                yield number, text
     expect(not empty, path, 1, "the file is empty")
-
-
-def _decode(path: Path, number: int, line: bytes, repairs: Mapping[str, str]) -> str:
-    try:
-        text = line.removesuffix(b"\r").decode("utf-8")
-    except UnicodeDecodeError as error:
-        bad = line[error.start : error.start + 4].hex(" ")
-        raise row_error(path, number, f"not UTF-8 at byte {error.start}", bad) from None
-    for damaged, right in repairs.items():
-        text = text.replace(damaged, right)
-    return text
 
 
 class RawFiles:
@@ -460,10 +462,9 @@ class OwnFiles(RawFiles):
         """The content of a file, with its trees converted and repaired by the intake."""
 
     def process(self) -> None:
-        """Reads the files of later splits before it parses this one, so that their errors come first."""
-        for split in self.splits[self.splits.index(self.split) + 1 :]:
-            if split in self.files and self.raw_files(Path(), split):
-                self.check_file(split)
+        """Reads the files of this and later splits before it parses, so that all their errors come first."""
+        splits = self.splits[self.splits.index(self.split) :]
+        each(self.check_file, [name for name in splits if name in self.files and self.file(name).is_file()])
         super().process()  # type: ignore[misc]
 
     def check_file(self, split: str) -> None:

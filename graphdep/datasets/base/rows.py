@@ -23,7 +23,7 @@ from graphdep.datasets.base.raw import (
     row_error,
 )
 from graphdep.io.extras import check_extra
-from graphdep.io.files import json_value, place_error, placed
+from graphdep.io.files import json_value, log_once, place_error, placed
 from graphdep.io.limits import MAX_EXPANDED, MAX_ROWS, MAX_TABLE, check_name, check_whole, near_key, shown
 from graphdep.parsing.parser import Input
 from graphdep.sentence.exchange import COLUMN_NAMES, key_of, read_dicts
@@ -138,7 +138,7 @@ class TextRow(NamedTuple):
 
     def label(self, column: str) -> Label:
         """The class in a column: a text, stripped in tables; in objects also a number or a Boolean."""
-        value = self.value(column, _CLASS)
+        value = self.value(column, CLASS)
         return value.strip() if isinstance(value, str) and self.path.suffix.lower() not in OBJECTS else value
 
     def number(self, column: str) -> float:
@@ -154,7 +154,7 @@ def _is_number(value: Any) -> bool:
 
 
 _WORDS = Form("a text with at least one word", lambda value: isinstance(value, str) and value.strip() != "")
-_CLASS = Form(
+CLASS = Form(
     "the name of a class",  # NaN is not a class
     lambda value: isinstance(value, (str, int, float)) and value == value and str(value).strip() != "",
 )
@@ -171,7 +171,8 @@ def read_text_rows(path: Path, columns: Sequence[str]) -> list[TextRow]:
     """The rows of a file, whose suffix decides the format; text files are UTF-8.
 
     ============  ========================================================================================
-    ``.csv``      a header and rows, separated by commas; fields may be quoted
+    ``.csv``      a header and rows, separated by commas, or by semicolons if the header has no comma;
+                  fields may be quoted
     ``.tsv``      a header and rows, separated by tabs, without quoting: a quotation mark is part of a text
     ``.jsonl``    one object per line, with at least the given columns, or a list of objects
     ``.json``     as ``.jsonl``
@@ -194,7 +195,7 @@ def column_names(path: Path) -> list[str]:
     """The columns of a file: the header of a table, or the keys of the first object."""
     if path.suffix.lower() in OBJECTS:
         return [*next(iter_text_rows(path, ())).values]
-    _, names = next(read_cells(path, **_STYLE[path.suffix.lower()]))
+    _, names = next(read_cells(path, **_style(path)))
     return names
 
 
@@ -242,17 +243,20 @@ def _values(path: Path) -> Iterator[tuple[int, Any]]:
         yield line, json_value(text, f"{path}:{line}")
 
 
-# Published texts have control characters, too.
-_STYLE: dict[str, dict[str, Any]] = {
-    ".csv": {"separator": ",", "quoted": True, "control": True},
-    ".tsv": {"control": True},
-}
+def _style(path: Path) -> dict[str, Any]:
+    """The options for reading a table."""
+    if path.suffix.lower() != ".csv":
+        return {"control": True}  # published texts have control characters, too
+    _, header = next(read_lines(path, control=True))
+    if semicolons := ";" in header and "," not in header:
+        log_once(str(path), "the separator is ';', as in the header")
+    return {"separator": ";" if semicolons else ",", "quoted": True, "control": True}
 
 
 def _table(path: Path, columns: Sequence[str]) -> Iterator[TextRow]:
     names = column_names(path)
     check_header(path, names, columns)
-    for line, cells in read_table(path, names, **_STYLE[path.suffix.lower()]):
+    for line, cells in read_table(path, names, **_style(path)):
         yield TextRow(path, line, dict(zip(names, cells)))
 
 

@@ -6,7 +6,7 @@ import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,7 @@ from graphdep.datasets.labels.roles import (
 )
 from graphdep.datasets.labels.words import Column, LabelledWords, marked_word
 from graphdep.io.extras import check_extra
-from graphdep.io.files import place_error
+from graphdep.io.files import each, place_error
 from graphdep.io.formats import check_words_there, recognise
 from graphdep.io.limits import MAX_EXPANDED, plural
 from graphdep.io.trees import take_conllu, tree_lines
@@ -404,15 +404,16 @@ def read_word_columns(file: ColumnFile, *, labelled: bool = True) -> list[Labell
     """
     sentences = file.sentences
     width = len(sentences[0][0][1])
-    examples = []
-    for rows in sentences:
+
+    def read(rows: list[Row]) -> LabelledWords:
         check_width(file.path, rows, width, 2 if labelled else 1)
         for line, cells in rows:
             check_forms(f"{file.path}:{line}", {"word": cells[0], "label": cells[-1]}, _WORD_AND_LABEL)
         labels = [None if cells[-1] == UNSCORED_CELL or not labelled else cells[-1] for _, cells in rows]
         words = [cells[0] for _, cells in rows]
-        examples.append(LabelledWords(words, labels, place=f"{file.path}:{rows[0][0]}"))
-    return examples
+        return LabelledWords(words, labels, place=f"{file.path}:{rows[0][0]}")
+
+    return each(read, sentences)
 
 
 def with_labels(path: Path, found: OwnSentences, labels: Sequence[Sequence[str | None]], outside: str) -> str:
@@ -482,12 +483,13 @@ def _of_tree(place: str, tree: Sentence, column: Column, mark: Column | None) ->
 
 
 def _of_objects(rows: list[TextRow], intake: Intake) -> list[LabelledWords]:
-    for row in rows:
-        check_keys(row, KEYS)
-    words = [row_words(row) for row in rows]
-    trees, stay = taken(list(map(row_raw, rows, words)), intake)
-    return [
-        LabelledWords(own, row.value("labels", LIST), mark=row_mark(row, own), tree=tree, place=row.place)
-        for row, own, tree, stays in zip(rows, words, trees, stay)
-        if stays
-    ]
+    found = each(_of_object, rows)
+    trees, stay = taken([raw for _, raw in found], intake)
+    return [replace(one, tree=tree) for (one, _), tree, stays in zip(found, trees, stay) if stays]
+
+
+def _of_object(row: TextRow) -> tuple[LabelledWords, Raw | None]:
+    check_keys(row, KEYS)
+    words = row_words(row)
+    labels, mark = row.value("labels", LIST), row_mark(row, words)
+    return LabelledWords(words, labels, mark=mark, place=row.place), row_raw(row, words)

@@ -25,7 +25,7 @@ from graphdep.datasets.base.rows import (
     row_words,
     taken,
 )
-from graphdep.io.files import placed
+from graphdep.io.files import each, placed
 from graphdep.io.limits import MAX_WORDS, plural, shown
 from graphdep.parsing.parser import WordLimit
 from graphdep.sentence.intake import Intake
@@ -282,7 +282,7 @@ def span_rows(
             (default: :obj:`10_000`)
         intake: Converts and repairs the trees.
     """
-    found = [_span_row(row, text_column, label_column, max_words) for row in rows]
+    found = each(lambda row: _span_row(row, text_column, label_column, max_words), rows)
     raws = [
         _several_trees(row_raw(row, list(one.words))) if is_lines(row.path) else None
         for row, one in zip(rows, found)

@@ -52,10 +52,10 @@ def test_labels_keep_their_kind(tmp_path):
 
 def test_a_missing_value_is_refused_with_its_place(tmp_path):
     for value, kind, message in [
-        ("  ", "text", r"'x' must be a text with at least one word \(got '  '\)"),
+        ("  ", "text", r"'x' must be a text with at least one word \(it is blank\)"),
         (None, "text", r"'x' must be a text with at least one word \(got 'nothing'\)"),
         (3, "text", r"'x' must be a text with at least one word \(got 3\)"),
-        (" ", "label", r"'x' must be the name of a class \(got ' '\)"),
+        (" ", "label", r"'x' must be the name of a class \(it is blank\)"),
         (None, "label", r"'x' must be the name of a class \(got 'nothing'\)"),
         ([1], "label", "'x' must be the name of a class"),
         ("1_0", "number", r"'x' must be a number that is finite in 32 bits \(got '1_0'\)"),

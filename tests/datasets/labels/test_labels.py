@@ -195,6 +195,9 @@ def test_invalid_rows(load, tmp_path):
         path = write(tmp_path / "bad.jsonl", [ROW, ROW | row])
         with pytest.raises(ValueError, match=rf"bad.jsonl:2: .*{message}|bad.jsonl:2: {message}"):
             load(train=path)
+    path = write(tmp_path / "bad.jsonl", [ROW | {"words": []}, ROW, ROW | {"labels": "abc"}])
+    with pytest.raises(ValueError, match=r"bad.jsonl:1: 'words' must.*; .*bad.jsonl:3: 'labels' must"):
+        load(train=path)
 
 
 def test_files_that_cannot_be_read(load, tmp_path):
