@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 LOOKUP = "lookup"
 """Suffix of the names of scores by look-up."""
+BAG = "bag_of_words"
+"""Suffix of the names of scores by a bag of words."""
 
 
 @dataclass(frozen=True)

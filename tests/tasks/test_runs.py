@@ -117,7 +117,8 @@ def test_scores_floors_and_tables_of_labels(trained, task, model, options):
     folder, result = trained(task, model, **options)
     names = {f"{split}_{metric}" for split in ("val", "test") for metric in SCORES}
     assert result["metrics"].keys() == names | {"val_loss", "test_loss"}
-    assert result["floor"].keys() == names | {f"{name}_lookup" for name in names}
+    floors = {f"_{floor}" for floor in family_of(task).floors}
+    assert result["floor"].keys() == names | {name + floor for name in names for floor in floors}
     made, state = load_task(folder / "best.ckpt")
     lin = getattr(made.model.head, "lin", None)
     assert lin is None or lin.out_features == len(state.labels)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from graphdep.tasks.sentences.settings import BAG, COLUMNS, PAPER, TASKS, CSVConfig, SentenceConfig
-from graphdep.training.family import StructureRows, TaskFamily
+from graphdep.tasks.sentences.settings import COLUMNS, PAPER, TASKS, CSVConfig, SentenceConfig
+from graphdep.training.family import BAG, StructureRows, TaskFamily
 
 SENTENCES = TaskFamily(
     name="sentence",

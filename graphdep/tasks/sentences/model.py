@@ -30,7 +30,7 @@ from graphdep.nn.models.transformer import FrozenEncoder, GraphTransformer
 from graphdep.nn.static_batch import FlatBatch
 from graphdep.parsing.parser import Parser
 from graphdep.sentence.sentence import Sentence
-from graphdep.tasks.sentences.settings import BAG, TREE_ENCODERS, Goal, SentenceConfig, Sentences
+from graphdep.tasks.sentences.settings import TREE_ENCODERS, Goal, SentenceConfig, Sentences
 from graphdep.training.build import (
     BuildInputs,
     add_syntax,
@@ -40,7 +40,7 @@ from graphdep.training.build import (
     make_optimizer,
     training_options,
 )
-from graphdep.training.family import FilePrediction, FileRequest, label_columns
+from graphdep.training.family import BAG, FilePrediction, FileRequest, label_columns
 from graphdep.training.floors import BagOfWords, frozen_vectors
 from graphdep.training.learning_task import EncoderTask, MakeOptimizer, Outputs
 from graphdep.training.splits import Splits

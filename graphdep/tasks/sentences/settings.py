@@ -170,9 +170,6 @@ CLASSES = replace(ENTAILMENT, metrics=(ACCURACY, MACRO_F1))
 NUMBERS = replace(SIMILARITY, metrics=(MSE_OF_NUMBERS, PEARSON, SPEARMAN))
 
 
-BAG = "bag_of_words"
-
-
 @dataclass(frozen=True)
 class Sentences(Task):
     """Labels or grades of sentences or of pairs of sentences.

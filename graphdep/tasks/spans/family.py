@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graphdep.tasks.spans.settings import COLUMNS, TASKS, OwnSpanConfig, SpanConfig
-from graphdep.training.family import LOOKUP, StructureRows, TaskFamily
+from graphdep.training.family import BAG, LOOKUP, StructureRows, TaskFamily
 
 SPANS = TaskFamily(
     name="spans",
@@ -21,7 +21,7 @@ SPANS = TaskFamily(
     "`<e1>` and `<e2>` in its texts, the columns are those for texts",
     used_by="graphdep.SpanClassifier and `graphdep predict` with a file of marked spans",
     columns=COLUMNS,
-    floors={LOOKUP: "look-up"},
+    floors={LOOKUP: "look-up", BAG: "bag of words"},
     frozen="a ridge classifier on the mean state u of the words of a span by the frozen encoder, and with a "
     "second span v on u, v, |u - v| and u * v",
     groups="sentences of the test split",

@@ -13,6 +13,7 @@ from torch.nn import functional as F
 from torch_geometric.data import Batch, Data
 from torch_geometric.transforms import BaseTransform
 
+from graphdep.data.node_table import NodeType
 from graphdep.datasets.base.rows import UNKNOWN, Label, spread_rows
 from graphdep.datasets.spans.base import SpanDataset, mark_spans
 from graphdep.datasets.spans.rows import SpanExample, read_tags
@@ -20,6 +21,7 @@ from graphdep.datasets.spans.texts import parse_examples
 from graphdep.io.limits import plural
 from graphdep.metrics.metric import Metric
 from graphdep.metrics.scores import NOTHING, label_table
+from graphdep.nn.models.embedding import Pieces
 from graphdep.nn.models.heads import SpanModel, SpanReadout
 from graphdep.parsing.parser import Parser
 from graphdep.sentence.sentence import Sentence
@@ -32,9 +34,10 @@ from graphdep.training.build import (
     start_encoder,
     training_options,
 )
-from graphdep.training.family import FilePrediction, FileRequest, label_columns, read_if_present
+from graphdep.training.family import BAG, FilePrediction, FileRequest, label_columns, read_if_present
 from graphdep.training.floors import (
     LIMIT_ROWS,
+    BagOfWords,
     count_floors,
     fit_ridge,
     frozen_words,
@@ -206,7 +209,8 @@ class SpanTask(WordTask):
         return outputs[3].numpy()
 
     def floor(self, splits: Splits, split: str, outputs: Outputs) -> dict[str, float]:
-        return span_floors(self, splits["train"], splits[split], split)
+        counted = span_floors(self, splits["train"], splits[split], split)
+        return counted | span_bag_scores(self, splits, split)
 
     def readable(self, splits: Splits, split: str, outputs: Outputs) -> dict[str, list[str]]:
         dataset = splits.in_memory(split)
@@ -284,6 +288,33 @@ def span_floors(task: SpanTask, train: Any, dataset: Any, prefix: str) -> dict[s
         *(keys[labels >= 0], labels[labels >= 0], asked, lost),
         lambda prediction: {f"{prefix}_{k}": v for k, v in task.scores(prediction, target).items()},
     )
+
+
+def span_bag_scores(task: SpanTask, splits: Splits, split: str) -> dict[str, float]:
+    """The scores of a bag of words, whose terms are the words of the sentence and those of each span; the
+    model is fitted once and kept in ``splits``.
+    """
+    if (BAG, split) not in splits.kept:
+        if BAG not in splits.kept:
+            train = splits["train"].copy(spread_rows(range(len(splits["train"])), LIMIT_ROWS))
+            known = (labels := _columns(train)[1]) >= 0
+            texts = [text for text, is_known in zip(_terms(train), known) if is_known]
+            splits.kept[BAG] = BagOfWords(texts, labels[known], classifies=True)
+        splits.kept[BAG, split] = splits.kept[BAG].predict(_terms(splits[split]))
+    _, target, lost = _columns(splits[split])
+    scores = task.scores(np.where(lost, NOTHING, splits.kept[BAG, split]), target)
+    return {f"{split}_{metric}_{BAG}": value for metric, value in scores.items()}
+
+
+def _terms(dataset: Any) -> list[tuple[Pieces]]:
+    """The numbers of the words of each example, and of those in a span with its mark in the upper bits."""
+    found = []
+    for data in dataset:
+        words = (data.node_type == NodeType.WORD) & (data.word >= 0)
+        numbers, marks = data.input_ids[words], data.mark[words]
+        inside = [numbers[(marks & span) > 0] + (span << 32) for span in (1, 2)]
+        found.append((tuple(torch.cat([numbers, *inside]).tolist()),))
+    return found
 
 
 def _columns(dataset: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

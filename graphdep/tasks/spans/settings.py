@@ -74,6 +74,8 @@ class Spans(Task):
     def signatures(self) -> dict[str, str]:
         floors = (
             f"; floor: the most frequent label in training; look-up: the most frequent label {self.looked_up}"
+            "; bag of words: logistic regression on TF-IDF of words or pieces, counted once more for each "
+            "span that has them (scikit-learn)"
         )
         return {
             name: metric.signature.split("; floor:")[0] + floors for name, metric in self.reported.items()
