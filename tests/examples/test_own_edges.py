@@ -86,7 +86,7 @@ def test_a_stopped_ablation_goes_on_where_it_was(run, tmp_path, monkeypatch):
     assert [cells[0] for cells in rows(table)[4:]] == names
     interval = re.compile(r"[+-]0\.\d{4} \[[+-]\d\.\d{4}, [+-]\d\.\d{4}\]|same predictions")
     assert [bool(interval.fullmatch(cells[2])) for cells in rows(table)[4:]] == [False, True, True]
-    assert "on edges ((Window(size=2) | RootEdges(scope='utterance')) | SelfLoops" in table
+    assert "along `((Window(size=2) | RootEdges(scope='utterance')) | SelfLoops" in table
 
 
 def test_the_window_is_what_it_says(monkeypatch):
