@@ -184,13 +184,17 @@ def print_scores(result: dict[str, Any], where: str = "") -> None:
         stopped = f"; {result['stopped']}" if result.get("stopped") else ""
         tied = " (the last; more epochs may help)" if capped(result) else ""
         if ties := result.get("tied_epochs"):
-            advice = "" if result["config"].get("crf") else "; --monitor loss tells them apart"
+            config = result["config"]
+            helps = config["monitor"] != "loss" and not config.get("crf")  # which a CRF refuses
+            advice = "; --monitor loss tells them apart" if helps else ""
             tied = f" (the first of {ties + 1} with this score{advice})"
         console.print(f"{epochs}, best: {result['best_epoch']}{tied}; {seconds}{stopped}", soft_wrap=True)
         if said := few_validation(result["task"], result["config"], result["data"]["examples"]):
             console.print(said, soft_wrap=True)
         labels = result.get("tables", {}).get(result["compared"], {}).get("labels", [])
-        if missed := [row["label"] for row in labels if row["there"] and not row["found"]]:
+        # Labels that training lacks cannot be predicted; a note names them.
+        known = [row for row in labels if not str(row["label"]).startswith("(unknown")]
+        if missed := [row["label"] for row in known if row["there"] and not row["found"]]:
             console.print(f"never predicted: {some_of(missed)}", soft_wrap=True)
     scored = result["task"], result["config"], result["metrics"]
     if said := below_floor(*scored, result["floor"]):

@@ -167,8 +167,7 @@ class CSVTexts(OwnFiles, TextDataset):
 
     def check_file(self, split: str) -> None:
         rows = read_text_rows(self.file(split), [*self.text_columns, self.label_column])
-        checks = [partial(each, self._texts, rows), partial(self._targets, rows)]
-        each(lambda check: check(), [*checks, partial(super().check_file, split)])
+        each(lambda check: check(), [partial(super().check_file, split), partial(self._targets, rows)])
 
     def _targets(self, rows: Sequence[TextRow]) -> list[torch.Tensor]:
         if self.learns_labels and not self.labels:

@@ -504,6 +504,9 @@ class SeveralErrors(ValueError):
         super().__init__("; ".join(map(str, errors[:5])) + more)
         self.errors = errors
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ValueError, (str(self),)
+
 
 def each(read: Callable[[Any], T], items: Iterable[Any]) -> list[T]:
     """``read(item)`` of each item, such as a row or a file; the errors of all items are raised together."""

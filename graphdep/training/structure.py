@@ -256,7 +256,6 @@ def needs_structure(
         trees: ``"parser"``; ``"gold"`` for the corpus' own, which show the effect of a perfect parser; or
             ``"own"`` for those of a user's files, and the parser's for sentences without. (default:
             ``"own"`` if sentences of the files may have trees, else ``"parser"``)
-            (default: ``"parser"``)
         settings: Settings of all runs. (default: none)
         seeds: Runs per row. (default: :obj:`3`)
         minutes: Time for all runs. (default: :obj:`20.0`)
@@ -268,9 +267,8 @@ def needs_structure(
         Plain values: ``verdict``, ``sentences``, ``rows`` (name, description, scores, difference to the plain
         row and interval), ``floors`` (no skill, and others such as a bag of words), ``no_skill`` (that of the
         verdict: the better score of the most frequent label or mean of the training and of the test split),
-        ``smallest_visible_effect``,
-        ``bound``, ``metric``, ``plan``, ``examples``, ``used`` (numbers of used and of all training examples,
-        and the reason), ``files``. The verdict is
+        ``smallest_visible_effect``, ``bound``, ``metric``, ``plan``, ``examples``, ``used`` (numbers of used
+        and of all training examples, and the reason), ``files``. The verdict is
 
         - ``"no"`` if the 95% interval of the gain over the plain row or over order alone is below the bound,
           all examples were trained on, the plain row and that with trees exceed no skill by more than it,

@@ -453,9 +453,11 @@ def _plot(summary: dict[str, Any]) -> Any:
     metric = name.replace("_", " ") + (" (lower is better)" if name.endswith(("mse", "perplexity")) else "")
     beside = {**_floors(summary), "encoder, not trained": summary["floor_frozen"]}
     floors = {about: scores[name] for about, scores in beside.items() if name in scores}
-    scores = {of.name: of.max_difference for of in resolve_task(summary["task"], summary["settings"]).metrics}
-    most = scores.get(name.partition("_")[2], math.inf)
-    bounds = 1.0 - most, 1.0 if most < math.inf else math.inf
+    metrics = resolve_task(summary["task"], summary["settings"]).metrics
+    widths = {of.name: of.max_difference for of in metrics}
+    # Scores end at 1: shares begin at 0 and correlations at -1.
+    width = widths.get(name.partition("_")[2], math.inf)
+    bounds = (1.0 - width, 1.0) if math.isfinite(width) else (-math.inf, math.inf)
     return plot_ablation(values, metric=metric, floors=floors, paper=paper, title=title, bounds=bounds)
 
 

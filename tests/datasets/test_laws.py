@@ -77,18 +77,22 @@ def tiny(write, **options):
 @pytest.mark.parametrize(
     ("dataset", "name", "head", "rows", "bad", "message"),
     [
-        (CSVTexts, "csv", "text,label\n", "a b,x\nc d,y\n", "e f,z\n", "'label' is not a class of"),
+        (CSVTexts, "csv", "text,label\n", "a b,x\nc d,y\n", "e f,\n", "'label' must be the name of a class"),
         (OwnSpans, "csv", "text,label\n", "<e1>a</e1> b,x\nc <e1>d</e1>,y\n", "e f,x\n", "no tag <e1>"),
         (OwnLabels, "conll", "", "a X\nb Y\n\nc Y\n\n", "e f X\n", "3 columns"),
     ],
 )
 @pytest.mark.parametrize("split", ["val", "test"])
-def test_errors_in_other_files_come_before_parsing(tmp_path, dataset, name, head, rows, bad, message, split):
+@pytest.mark.parametrize("faulty", [None, "train"])
+def test_errors_in_other_files_come_before_parsing(
+    tmp_path, dataset, name, head, rows, bad, message, split, faulty
+):
     files = {part: tmp_path / f"{part}.{name}" for part in ("train", "val", "test")}
     for part, path in files.items():
-        path.write_text(head + rows + (bad if part == split else ""))
+        path.write_text(head + rows + (bad if part in (split, faulty) else ""))
     options = {"text_columns": "text", "label_column": "label"} if dataset is CSVTexts else {}
-    with pytest.raises(ValueError, match=rf"{split}\.{name}:\d+: {message}"):
+    places = [rf"{part}\.{name}:\d+: {message}" for part in (faulty, split) if part]
+    with pytest.raises(ValueError, match=".*; .*".join(places)):
         dataset(tmp_path / "root", "train", Unasked(), **files, **options)
 
 

@@ -179,7 +179,12 @@ def read_table(
             continue
         left_out.append(line)
         if len(left_out) > broken:
-            raise SeveralErrors([error(*row) for row in [(line, cells), *rows] if len(row[1]) not in fits])
+            errors = [error(line, cells)]
+            try:
+                errors += [error(*other) for other in rows if len(other[1]) not in fits]
+            except ValueError as unreadable:  # the rest of the file
+                errors.append(unreadable)
+            raise SeveralErrors(errors)
     expect(found or empty, path, 1, "no row below the header")
     if left_out:
         logger.warning(
@@ -469,7 +474,9 @@ class OwnFiles(RawFiles):
 
     def check_file(self, split: str) -> None:
         """Raises :class:`ValueError` if the file of a split has an error."""
-        self.take_in(self.file(split), self.intake(split))
+        parser = self._parser if self.bad_trees == "parse" else None
+        # intake() would read the training file first, whose errors would hide those of this file.
+        self.take_in(self.file(split), Intake(self.tree_scheme, self.bad_trees, parser))
 
     def intake(self, split: str) -> Intake:
         """The intake for the trees of a split; ``"auto"`` means the scheme of the training file."""

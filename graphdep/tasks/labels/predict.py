@@ -106,7 +106,9 @@ def predict_conllu(task: Any, request: FileRequest) -> FilePrediction:
     own, model = config.reads_own_trees, WordLabeller._of_request(task, request)
     sentences = [*(request.trees or read_conllu(request.source, max_words=request.limit.max_words))]
     marks = _marks(request, sentences, mark_key, needs_marks(state))
-    answers = model._answers(sentences if own else [tuple(one.form) for one in sentences], marks)
+    trees = [given_tree(sentence, own, config.arcs) for sentence in sentences]
+    given = [tuple(one.form) if tree is None else tree for one, tree in zip(sentences, trees)]
+    answers = model._answers(given, marks)
     key = next(iter(state.data.get("key", {}).values()), None)
     column = Column(_KEY) if key is None else Column(key, config.absent)
     named = [column.write(sentence, answer.labels) for sentence, answer in zip(sentences, answers)]
@@ -154,10 +156,8 @@ def predict_columns(task: Any, request: FileRequest) -> FilePrediction:
         raise ValueError(f"{source}: roles of marked words are for models that were trained with marks")
     if not roles and needs_marks(state):
         raise ValueError(f"{source}: the model needs a marked word, but the file has no marks")
-    read = config.reads_own_trees
-    given = [
-        example.tree if example.tree is not None and read else tuple(example.words) for example in examples
-    ]
+    trees = [given_tree(example.tree, config.reads_own_trees, config.arcs) for example in examples]
+    given = [tuple(example.words) if tree is None else tree for example, tree in zip(examples, trees)]
     marks = [example.mark for example in examples]
     constituents = [None if config.parses_words else example.constituents for example in examples]
     answers = model._answers(given, marks, constituents)

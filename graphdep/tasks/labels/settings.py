@@ -541,7 +541,7 @@ class LabelConfig(WordConfig, kind="labels"):
     @property
     def _parser(self) -> str:
         """The source of the trees, which controls may replace: the corpus' own, if any, unless parsed."""
-        return "gold" if self.word_task.gold_trees and not self.parses_words else self.parser
+        return "gold" if self.reads_own_trees else self.parser
 
 
 class ParsedLabelConfig(LabelConfig, kind="parsed-labels"):
@@ -619,8 +619,8 @@ class OwnLabelConfig(ParsedLabelConfig, OwnFilesConfig, kind="own-labels"):
     def dataset_options(self, split: str) -> dict[str, Any]:
         own = (*_FILES, "key", "mark_key", "scheme", "outside", "val_fraction", "max_words", "truncate")
         given = {name: getattr(self, name) for name in (*own, *OF_TREES)}
-        own_trees = {"keep_trees": not self.parses_words}
-        return {**super().dataset_options(split), **given, "seed": self.val_seed, **own_trees}
+        given |= {"seed": self.val_seed, "keep_trees": not self.parses_words}
+        return {**super().dataset_options(split), **given}
 
     @property
     def _parser(self) -> str:

@@ -291,8 +291,8 @@ def span_floors(task: SpanTask, train: Any, dataset: Any, prefix: str) -> dict[s
 
 
 def span_bag_scores(task: SpanTask, splits: Splits, split: str) -> dict[str, float]:
-    """The scores of a bag of words, whose terms are the words of the sentence and those of each span; the
-    model is fitted once and kept in ``splits``.
+    """The scores of a bag of words, whose terms are the words of the sentence and those of each span; at most
+    :data:`LIMIT_ROWS` training examples are used, and the model is fitted once and kept in ``splits``.
     """
     if (BAG, split) not in splits.kept:
         if BAG not in splits.kept:
@@ -312,6 +312,7 @@ def _terms(dataset: Any) -> list[tuple[Pieces]]:
     for data in dataset:
         words = (data.node_type == NodeType.WORD) & (data.word >= 0)
         numbers, marks = data.input_ids[words], data.mark[words]
+        # Terms of a span are apart from all numbers of words.
         inside = [numbers[(marks & span) > 0] + (span << 32) for span in (1, 2)]
         found.append((tuple(torch.cat([numbers, *inside]).tolist()),))
     return found

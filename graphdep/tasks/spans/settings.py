@@ -291,5 +291,5 @@ class OwnSpanConfig(SpanConfig, OwnTableConfig, kind="own-spans"):
         files = {name: getattr(self, name) for name in (*_FILES, *OF_TREES, "span_end")}
         named = {"text_column": self.text_columns, "label_column": self.label_column}
         given = {name: value for name, value in named.items() if value is not None}
-        own_trees = {"keep_trees": not self.parses_words}
-        return super().dataset_options(split) | files | given | own_trees
+        more = super().dataset_options(split) | {"keep_trees": not self.parses_words}
+        return more | files | given
