@@ -270,9 +270,7 @@ def looks_foreign(text: str, *, surely: bool = False) -> bool:
         >>> looks_foreign("Das ist gut."), looks_foreign("Ng left São Paulo."), looks_foreign("很好")
         (True, False, True)
     """
-    if (
-        surely and text.isascii() and len(_FOREIGN.intersection(text.split())) < 2
-    ):  # fast for English
+    if surely and text.isascii() and len(_FOREIGN.intersection(text.split())) < 2:  # fast for English
         return False
     letters = [character for character in text if character.isalpha()]
     other = sum(not _is_latin(character) for character in letters)

@@ -209,14 +209,14 @@ _LATEX = str.maketrans(
     {char: f"\\{char}" for char in "_&%#${}"}
     | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "±": r"$\pm$"}
     | {char: f"${char}$" for char in "<>|"}
-    | {"–": "--", "[": "{[}"}  # a bracket after the end of a row would be its argument
+    | {"–": "--", "[": "{[}", "*": "{*}"}  # after the end of a row, [ and * would be its arguments
 )
 
 
 def latex(summary: dict[str, Any]) -> str:
     """The rows of :func:`markdown` as a LaTeX table of the package ``booktabs``."""
     header, rows = table_cells(summary)
-    escaped = [[cell.translate(_LATEX) for cell in cells] for cells in (header, *rows)]
+    escaped = [[" ".join(cell.split()).translate(_LATEX) for cell in cells] for cells in (header, *rows)]
     # Minus signs, not hyphens.
     lines = [re.sub(r"(?<![\w.])-(?=\d)", "$-$", " & ".join(cells)) + r" \\" for cells in escaped]
     lines = [r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule", r"\end{tabular}"]

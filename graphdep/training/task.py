@@ -90,7 +90,7 @@ def few_validation(task: str, settings: Mapping[str, Any], examples: Mapping[str
     if count >= 50 or settings.get("keep") == "last" or "val" not in config_of(task).marks:
         return ""
     share = "" if settings.get("val") else ", or --set val_fraction=..."
-    return f"{count} validation examples choose the epoch; more: --val FILE{share}"
+    return f"validation examples that choose the epoch: {count}; more: --val FILE{share}"
 
 
 GROUP = "graphdep.families"

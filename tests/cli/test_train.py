@@ -102,7 +102,7 @@ def test_own_texts(run, tmp_path):
     assert set(result["metrics"]) == {"val_loss", "val_accuracy", "val_macro_f1"}
     assert "test" not in result["data"]["examples"]
     printed = run("train", *own, *sizes, "--val", "texts.csv", "--resume").stdout
-    assert "\n12 validation examples choose the epoch; more: --val FILE\n" in printed
+    assert "\nvalidation examples that choose the epoch: 12; more: --val FILE\n" in printed
     missed = [row["label"] for row in result["tables"]["val"]["labels"] if not row["found"]]
     assert missed
     assert "\nnever predicted: " + repr(missed)[1:-1] in printed

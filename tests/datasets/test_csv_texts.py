@@ -165,9 +165,9 @@ def test_the_errors_of_all_rows_and_files_come_together(load, tmp_path, parser):
 
 
 def test_semicolons_of_a_spreadsheet(load, tmp_path, caplog):
-    rows = "".join(f"{text};{label}\n" for text, label in ROWS)
+    rows = "".join(f"{text};{label};\n" for text, label in ROWS)
     path = tmp_path / "de.csv"
-    path.write_text(f'text;label\n"a, b; c";good\n{rows}', encoding="utf-8")
+    path.write_text(f'text;label;"a note, more"\n"a, b; c";good;\n{rows}', encoding="utf-8")
     train = load(train=path, val=path)
     assert (len(train), train.labels) == (21, ("bad", "good", "so so"))
     assert train.texts()[0] == ("a, b; c",)

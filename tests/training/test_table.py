@@ -139,7 +139,7 @@ def test_what_a_dataset_says_of_itself_is_under_the_table(corpus, monkeypatch):
 )
 def test_few_validation_examples(task, settings, count, said):
     found = few_validation(task, settings, {"val": count})
-    assert found == (said and f"{count} validation examples choose the epoch; {said}")
+    assert found == (said and f"validation examples that choose the epoch: {count}; {said}")
     notes = markdown(summary(task=task, settings=settings, data={"examples": {"val": count}}))
     assert notes.count("choose the epoch") == bool(said)
 

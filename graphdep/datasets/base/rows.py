@@ -6,6 +6,7 @@ import dataclasses
 import inspect
 import math
 import random
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, pairwise
@@ -248,7 +249,8 @@ def _style(path: Path) -> dict[str, Any]:
     if path.suffix.lower() != ".csv":
         return {"control": True}  # published texts have control characters, too
     _, header = next(read_lines(path, control=True))
-    if semicolons := ";" in header and "," not in header:
+    unquoted = re.sub('"[^"]*"', "", header)
+    if semicolons := ";" in unquoted and "," not in unquoted:
         log_once(str(path), "the separator is ';', as in the header")
     return {"separator": ";" if semicolons else ",", "quoted": True, "control": True}
 
