@@ -197,8 +197,9 @@ def train(
 
     Raises:
         ValueError: If the run to resume has other settings or data, another process trains in the folder, the
-            splits do not fit the settings, there is no GPU but the settings require one, or several processes
-            have ``precision="auto"``, which each would decide for itself.
+            splits do not fit the settings, no label of ``val`` is one of ``train``, there is no GPU but the
+            settings require one, or several processes have ``precision="auto"``, which each would decide for
+            itself.
         TrainingError: If the loss or an output on the validation split is not finite.
         OSError: If the folder is not writable.
     """
@@ -385,6 +386,13 @@ def _val_floor(splits: Splits, metric: str, task: LearningTask) -> float | None:
     return found.get(f"val_{metric}")
 
 
+def _check_labels(val: Any) -> None:
+    """Raises :class:`ValueError` if validation has no label of training."""
+    about = val.describe()
+    if about.get("unknown_labels") == about.get("scored_words", len(val)) > 0:
+        raise ValueError(f"no label of val is a label of train (got {val.unknown_name})")
+
+
 def _new_state(
     config: TrainConfig, splits: Splits, pretrained: PretrainedEncoder | None
 ) -> tuple[RunState, float | None, Tensor | None]:
@@ -394,6 +402,7 @@ def _new_state(
 
         scale = config.vectors_scale
         vectors, found = load_vectors(config.vectors, splits.vocab, seed=config.seed, scale=scale)
+    _check_labels(splits["val"])
     data = {"digest": splits.digest(), **splits.describe()}
     dim = None if vectors is None else vectors.size(1)
     if pretrained is not None:
