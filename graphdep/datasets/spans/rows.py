@@ -283,14 +283,10 @@ def span_rows(
         intake: Converts and repairs the trees.
     """
     found = each(lambda row: _span_row(row, text_column, label_column, max_words), rows)
-    raws = [
-        _several_trees(row_raw(row, list(one.words))) if is_lines(row.path) else None
-        for row, one in zip(rows, found)
-    ]
-    trees, stay = taken(raws, intake)
+    trees, stay = taken([raw for _, raw in found], intake)
     return [
         one if tree is None else dataclasses.replace(one, tree=tree)
-        for one, tree, stays in zip(found, trees, stay)
+        for (one, _), tree, stays in zip(found, trees, stay)
         if stays
     ]
 
@@ -307,8 +303,10 @@ def is_lines(path: Path) -> bool:
     return path.suffix.lower() in OBJECTS
 
 
-def _span_row(row: TextRow, text_column: str, label_column: str | None, max_words: int | None) -> SpanExample:
-    """The example of a row, without its own tree."""
+def _span_row(
+    row: TextRow, text_column: str, label_column: str | None, max_words: int | None
+) -> tuple[SpanExample, Raw | None]:
+    """The example of a row, and its own tree."""
     if is_lines(row.path):
         check_keys(
             row,
@@ -316,9 +314,10 @@ def _span_row(row: TextRow, text_column: str, label_column: str | None, max_word
             ["label", "sentence"],
         )
         label = None if label_column is None else row.values[label_column]
-        return _of_object(row, text_column, label, max_words)
+        example = _of_object(row, text_column, label, max_words)
+        return example, _several_trees(row_raw(row, list(example.words)))
     label = None if label_column is None else row.label(label_column)
-    return _of_tags(row, text_column, label, max_words)
+    return _of_tags(row, text_column, label, max_words), None
 
 
 def _of_tags(row: TextRow, text_column: str, label: Any, max_words: int | None) -> SpanExample:
