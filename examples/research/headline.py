@@ -55,6 +55,7 @@ class Line:
     gain: tuple[float, float, float] | None
     seeds_alone: bool
     verdict: str
+    source: str  # design and digest of its settings
     smallest: float = 0.0  # effect of interest, in points
 
 
@@ -78,8 +79,11 @@ def main() -> None:
 
 
 def headline(said: str, results: Path, designs: Path) -> str:
-    """The table, as :mod:`tables` writes it."""
-    lines = lines_of(HERE / said, results, designs)
+    """The table, as :mod:`tables` writes it; after ``"digests"`` the design of each line, with its digest."""
+    file, _, part = said.partition(" ")
+    lines = lines_of(HERE / file, results, designs)
+    if part == "digests":
+        return ", ".join(line.source for line in lines) + ".\n"
     header = ["test split", *COLUMNS.values(), "gain over the best [95%]", "verdict"]
     rows = [header, ["---"] * len(header)]
     for line in lines:
@@ -132,16 +136,17 @@ def _line(
             means[trees],
             key=lambda name: statistics.fmean(_scores(design, ledger, table.digest, name, validation)),
         )
-    shown = {key: means[key][best[key]] for key in best}
+    shown, source = {key: means[key][best[key]] for key in best}, f"`{design.name}` {table.digest}"
     if not row.get("difference"):
-        return Line(task["name"], shown, None, False, "not run")
+        return Line(task["name"], shown, None, False, "not run", source)
     if (best[trees], best["plain"]) != (claim.a, claim.b):
         found = f"{best[trees]} and {best['plain']} are best"
         raise ValueError(f"{task['name']}: {found}, and {claim.name} is of {claim.a} and {claim.b}")
     middle, low, high = (100 * float(row[name]) for name in ("difference", "low", "high"))
     verdict = _verdict(row["verdict"].partition(" (")[0], high, 100 * claim.smallest)
     verdict += "" if claim.posthoc else ", planned"
-    return Line(task["name"], shown, (middle, low, high), row["over"] != BOTH, verdict, 100 * claim.smallest)
+    gain, alone = (middle, low, high), row["over"] != BOTH
+    return Line(task["name"], shown, gain, alone, verdict, source, 100 * claim.smallest)
 
 
 def _verdict(decided: str, high: float, smallest: float) -> str:

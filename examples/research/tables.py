@@ -25,7 +25,8 @@ split, or rows of several designs (``a+b``: two of one task) beside what their p
     <!-- published: e6-sick-r e6-sick-e rows=dt,use "others=use:USE, its weights" -->
 
 Two more make the table of `make bench` of its CSV, <!-- bench: bench.csv -->, and one of what edges read
-(probes.py), <!-- probes: probes.csv -->; and one that of docs/results.md, <!-- headline: headline.toml -->.
+(probes.py), <!-- probes: probes.csv -->; and one that of docs/results.md, <!-- headline: headline.toml -->,
+with "digests" the designs of its lines and their digests.
 
 `differences` is a CSV of `graphdep ablate`, whose intervals are taken where its runs are the same.
 """
