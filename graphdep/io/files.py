@@ -496,12 +496,15 @@ def placed(place: str, what: str = "", value: object = None) -> Iterator[None]:
         raise place_error(place, f"{what}{error}", value) from None
 
 
+_LISTED = 5
+
+
 class SeveralErrors(ValueError):
     """The first five of several errors, and the number of the others."""
 
     def __init__(self, errors: Sequence[ValueError]) -> None:
-        more = f"; and {len(errors) - 5} more" if len(errors) > 5 else ""
-        super().__init__("; ".join(map(str, errors[:5])) + more)
+        more = f"; and {len(errors) - _LISTED} more" if len(errors) > _LISTED else ""
+        super().__init__("; ".join(map(str, errors[:_LISTED])) + more)
         self.errors = errors
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -84,10 +84,13 @@ def legend(signatures: Mapping[str, str]) -> list[str]:
     return [*lines, *shared]
 
 
+_FEW = 50
+
+
 def few_validation(task: str, settings: Mapping[str, Any], examples: Mapping[str, int]) -> str:
     """A sentence if fewer than 50 validation examples of the user's choose the epoch; else empty."""
-    count = examples.get("val", 50)
-    if count >= 50 or settings.get("keep") == "last" or "val" not in config_of(task).marks:
+    count = examples.get("val", _FEW)
+    if count >= _FEW or settings.get("keep") == "last" or "val" not in config_of(task).marks:
         return ""
     share = "" if settings.get("val") else ", or --set val_fraction=..."
     return f"validation examples that choose the epoch: {count}; more: --val FILE{share}"
