@@ -428,8 +428,9 @@ def test_bad_rows(tmp_path, parser, train):
         path = write(tmp_path / "test.jsonl", [ROW, ROW | row])
         with pytest.raises(ValueError, match=f"test.jsonl:2: {message}"):
             own(tmp_path, parser, "test", train=train, test=path)
-    write(path, [ROW, ROW | {"head": [0] * 5}, ROW | {"spans": [0, 1]}, ROW | {**TREE_OF_RAIN, "head": [2, 0]}])
-    with pytest.raises(ValueError, match="test.jsonl:2: no tree.*test.jsonl:3: span 1.*test.jsonl:4: no tree"):
+    short = {**TREE_OF_RAIN, "head": [2, 0]}
+    write(path, [ROW, ROW | {"head": [0] * 5}, ROW | {"spans": [0, 1]}, ROW | short])
+    with pytest.raises(ValueError, match="jsonl:2: no tree.*jsonl:3: span 1.*jsonl:4: no tree"):
         own(tmp_path, parser, "test", train=train, test=path)
 
 
