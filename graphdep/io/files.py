@@ -396,6 +396,7 @@ def find_checkpoint(path: str | os.PathLike[str]) -> Path:
     if found.is_file():
         return found
     if not found.is_dir():
+        check_read_again(found)
         raise FileNotFoundError(f"no checkpoint at {os.fspath(path)}{_near(found)}")
     if (found / BEST).is_file():
         return found / BEST

@@ -570,9 +570,12 @@ class TrainConfig(Settings):
         if self.pretrained:
             check_extra("a pretrained encoder", "pretrained")
             check_encoder_name(self.encoder_base or self.encoder, self.models)
-        for name in ("root", "raw_from", "ud_from", "vectors"):
+        for name in ("root", "raw_from", "ud_from"):
             home_path(getattr(self, name, None) or "")
-        for name, path in self.own_files().items():
+        files = {**self.own_files()}
+        if vectors := getattr(self, "vectors", None):
+            files["vectors"] = home_path(vectors)
+        for name, path in files.items():
             check_read_again(path)
             if not path.is_file():
                 raise FileNotFoundError(f"no file {path}, which is {name!r}")
