@@ -125,7 +125,8 @@ READERS = [
     f"train {' '.join(SETTINGS).replace('chain', 'conllu:{}')} --model word-average",
     *("train --config {}", "ablate --config {}", "parse {}", "draw {}", "parse a --parser ptb:{}"),
     *("predict --checkpoint {} a", "evaluate --checkpoint {}", "compare run {}"),
-    *(f"{name} --checkpoint run --input {{}}" for name in ("predict", "embed", "explore", "rank", "generate")),
+    *(f"{name} --checkpoint run --input {{}}" for name in ("predict", "embed", "explore", "rank")),
+    "generate --checkpoint run --input {}",
     *("human-eval score --key {} r.csv", "human-eval sheet --system a={} --system b={} --output sheets"),
 ]
 
