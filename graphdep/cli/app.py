@@ -23,6 +23,7 @@ from graphdep.cli.options import EvaluateCommand, RunCommand, TaskCommand
 from graphdep.cli.train import ablate, compare, evaluate, needs_structure, train, train_parser
 from graphdep.cli.use import embed, export, generate, predict, rank, submit
 from graphdep.io.console import plain_console
+from graphdep.io.files import home_path
 from graphdep.io.limits import plural
 from graphdep.version import __version__
 
@@ -119,7 +120,7 @@ def _systems(texts: list[str]) -> dict[str, str]:
             raise ValueError(f"'--system' must be NAME=FILE (got {text!r})")
         if name.strip() in systems:
             raise ValueError(f"'--system' has {name.strip()!r} twice")
-        systems[name.strip()] = path
+        systems[name.strip()] = str(home_path(path))
     return systems
 
 

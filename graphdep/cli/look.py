@@ -28,6 +28,7 @@ from graphdep.cli.common import (
     print_json,
     report_loading,
     stream_texts,
+    texts_or_file,
 )
 from graphdep.cli.options import EDGES, import_edges
 from graphdep.io.console import plain_console
@@ -397,6 +398,9 @@ def attention(
     of = o.command_line(ctx, without=_OF_OUTPUT)
     check_output(output, checkpoint, None, overwrite, of)
     check_suffix(output, ".png", ".pdf", ".svg")
+    texts, source = texts_or_file(texts, None)
+    if source is not None:
+        raise ValueError(f"give the text itself instead of a file (got {source!r})")
     if head is not None and layer is None:
         raise ValueError(f"--head needs --layer (got {head})")
     size = None if figsize is None else _inches(figsize)
@@ -516,8 +520,7 @@ def explore(
         graphdep explore --checkpoint runs/A "The dog chased the cat." --explain gradient
     """
     check_suffix(output, ".html", ".svg", ".png", ".pdf")
-    if bool(texts) == (input is not None):
-        raise ValueError("give either a TEXT or --input FILE")
+    texts, input = texts_or_file(texts, input)
     if len(checkpoint) > 2 or (len(checkpoint) == 2 and against is not None):
         raise ValueError("two models can be compared: give --checkpoint twice, or once with --against")
     check_choice("against", against or "random", ["random"])

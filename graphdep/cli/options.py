@@ -253,7 +253,7 @@ def import_edges(name: str) -> str:
     return name
 
 
-def _broken(module: str, error: Exception) -> ValueError:
+def _broken(module: str, error: BaseException) -> ValueError:
     kind = "" if isinstance(error, (ImportError, SyntaxError)) else f"{type(error).__name__}: "
     return ValueError(f"module {module!r} cannot be imported: {kind}{error}")
 
@@ -269,7 +269,7 @@ def _object(module: str, path: str) -> object:
             raise _broken(module, error) from error  # an import of the module's own
         hint = " (module names have no .py)" if module.endswith(".py") else ""
         raise ValueError(f"no module {module!r} in {here} or installed{hint}") from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise _broken(module, error) from error
     try:
         return reduce(getattr, path.split("."), found)

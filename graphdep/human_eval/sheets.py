@@ -26,6 +26,7 @@ from graphdep.io.files import (
     guard,
     json_value,
     long_fields,
+    open_to_read,
     unguard,
 )
 from graphdep.io.limits import check_between, check_least, check_limit, check_whole
@@ -259,7 +260,7 @@ def _reply(path: str | os.PathLike[str], line: int, text: str) -> _Reply:
 
 
 def _lines(path: str | os.PathLike[str]) -> list[tuple[int, str]]:
-    with open(path, "rb") as file:
+    with open_to_read(path) as file:
         lines = list(decoded_lines(file, path))
     check_line(lines, "the file is empty", path, 1)
     return lines
@@ -267,7 +268,8 @@ def _lines(path: str | os.PathLike[str]) -> list[tuple[int, str]]:
 
 def _read_key(path: str | os.PathLike[str]) -> dict[str, Any]:
     try:
-        key = json.loads(Path(path).read_text(encoding="utf-8"))
+        with open_to_read(path) as file:
+            key = json.loads(file.read())
         check_whole("raters", key["raters"])
         entries = [(entry["system"], entry["response"]) for entry in key["items"].values()]
         if not entries or {system for system, _ in entries} != set(key["systems"]):

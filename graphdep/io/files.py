@@ -396,6 +396,7 @@ def find_checkpoint(path: str | os.PathLike[str]) -> Path:
     if found.is_file():
         return found
     if not found.is_dir():
+        check_read_again(found)
         raise FileNotFoundError(f"no checkpoint at {os.fspath(path)}{_near(found)}")
     if (found / BEST).is_file():
         return found / BEST
@@ -461,6 +462,11 @@ def brief(value: object, size: int = 80) -> str:
     return text if len(text) <= size else f"{text[: size - 3]}..."
 
 
+def _readable(message: str) -> str:
+    """A message that may quote a whole line, cut."""
+    return message if len(message) <= 1_000 else f"{message[:1_000]}..."
+
+
 class LineError(ValueError):
     """An error in a line of a file.
 
@@ -472,7 +478,8 @@ class LineError(ValueError):
     """
 
     def __init__(self, message: str, path: str | os.PathLike[str], line: int, value: str = "") -> None:
-        super().__init__(f"{path}:{line}: {message}" + (f" (got {brief(value)})" if value else ""))
+        got = f" (got {brief(value)})" if value else ""
+        super().__init__(f"{path}:{line}: {_readable(message)}{got}")
         self.message, self.path, self.line, self.value = message, path, line, value
 
 
@@ -480,6 +487,7 @@ def place_error(place: str, message: str, value: object = None) -> ValueError:
     """An error that names the place and the value: ``place: message (got value)``, or ``(got part in
     value)`` of a message that has a part of it.
     """
+    message = _readable(message)
     if value is not None:
         text = brief(value)
         in_part = " (got " in message and message.endswith(")")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from graphdep.io.extras import check_extra
-from graphdep.io.files import atomic_path, check_read_again, home_path, placed
+from graphdep.io.files import atomic_path, check_read_again, home_path, place_error, placed
 from graphdep.io.limits import check_choice, check_divides, check_encoder_name, no_choice
 from graphdep.parsing.resolver import check_parser
 from graphdep.training.settings import (
@@ -570,9 +570,12 @@ class TrainConfig(Settings):
         if self.pretrained:
             check_extra("a pretrained encoder", "pretrained")
             check_encoder_name(self.encoder_base or self.encoder, self.models)
-        for name in ("root", "raw_from", "ud_from", "vectors"):
+        for name in ("root", "raw_from", "ud_from"):
             home_path(getattr(self, name, None) or "")
-        for name, path in self.own_files().items():
+        files = {**self.own_files()}
+        if vectors := getattr(self, "vectors", None):
+            files["vectors"] = home_path(vectors)
+        for name, path in files.items():
             check_read_again(path)
             if not path.is_file():
                 raise FileNotFoundError(f"no file {path}, which is {name!r}")
@@ -804,7 +807,7 @@ def read_mapping(path: Path) -> dict[str, Any]:
     try:
         value = yaml.load(path.read_text(encoding="utf-8-sig"), Loader)  # a safe one
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise ValueError(f"{path}: {' '.join(str(error).split())}") from None
+        raise place_error(str(path), " ".join(str(error).split())) from None
     if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
         raise ValueError(f"{path}: must have settings as NAME: VALUE")
     return value

@@ -330,7 +330,7 @@ def _check_replaceable(target: Path, overwrite: bool) -> None:
 def without_folders(config: TrainConfig) -> TrainConfig:
     """The settings with paths reduced to names, since other machines have other folders."""
     usual = TrainConfig.of_task(config.task)
-    names = [*config.with_mark("place"), *(["encoder"] if hasattr(config, "encoder") else [])]
+    names = [name for name in (*config.with_mark("place"), "encoder", "vectors") if hasattr(config, name)]
     given = {
         name: getattr(config, name) for name in names if getattr(config, name) != getattr(usual, name, None)
     }

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from graphdep.io.files import brief
 from graphdep.training.config import TrainConfig, read_mapping, resolve_model, typed_settings
 
 
@@ -79,15 +80,15 @@ def read_rows_file(path: Path) -> RowsFile:
     for name, value in table.items():
         if not isinstance(value, _OF_TABLE[name]) or isinstance(value, bool):
             kind = " or ".join(kind.__name__ for kind in _OF_TABLE[name])
-            raise ValueError(f"{path}: {name!r} must be {kind} (got {value!r})")
+            raise ValueError(f"{path}: {name!r} must be {kind} (got {brief(value)})")
     if not isinstance(listed, list):
-        raise ValueError(f"{path}: 'rows' must be a list (got {listed!r})")
+        raise ValueError(f"{path}: 'rows' must be a list (got {brief(listed)})")
     task = given.get("task")
     rows: dict[str, dict[str, Any]] = {}
     for row in listed:
         name, settings = _row(path, row)
         if name in rows:
-            raise ValueError(f"{path}: two rows are named {name!r}: give one of them another 'name'")
+            raise ValueError(f"{path}: two rows are named {brief(name)}: give one of them another 'name'")
         rows[name] = typed_settings(settings, path, task)
     return RowsFile(rows, typed_settings(given, path), table)
 
@@ -97,7 +98,7 @@ def _row(path: Path, row: Any) -> tuple[str, dict[str, Any]]:
     if isinstance(row, str):
         return row, {"model": row}
     if not isinstance(row, dict) or not isinstance(row.get("model"), str):
-        raise ValueError(f"{path}: a row must be the name of a model, or settings with 'model' (got {row!r})")
+        raise ValueError(f"{path}: a row must be a model's name, or settings with 'model' (got {brief(row)})")
     settings = {key: value for key, value in row.items() if key != "name"}
     parts = [row["model"], *(f"{key}={value}" for key, value in settings.items() if key != "model")]
     return str(row.get("name", " ".join(parts))), settings

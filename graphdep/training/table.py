@@ -18,7 +18,7 @@ import numpy as np
 from rich.table import Table
 
 from graphdep.io.console import fitting_table
-from graphdep.io.files import atomic_path, check_replaced
+from graphdep.io.files import atomic_path, check_read_again, check_replaced
 from graphdep.io.limits import check_choice, plural
 from graphdep.metrics.metric import Metric
 from graphdep.metrics.scores import ACCURACY, F1
@@ -593,6 +593,7 @@ def _files_of(texts: Sequence[str]) -> list[Path]:
         paths += map(Path, found)
     files = [path / PREDICTIONS if path.is_dir() else path for path in paths]
     for file in files:
+        check_read_again(file)
         if not file.exists():
             raise ValueError(f"{file.parent}: no {file.name}; the run is not finished")
     return files

@@ -65,7 +65,7 @@ def load_vectors(
     check_choice("missing", missing, MISSING)
     check_choice("scale", scale, SCALES)
     words = vocab.state_dict()["words"]
-    known, channels = _scan(Path(path), {*words, *map(str.lower, words)}, truncated)
+    known, channels = _scan(home_path(path), {*words, *map(str.lower, words)}, truncated)
     vectors = torch.zeros(len(vocab), channels)
     if missing == "uniform":
         vectors.uniform_(-_RANGE, _RANGE, generator=torch.Generator().manual_seed(seed))

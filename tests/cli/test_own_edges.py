@@ -226,6 +226,7 @@ def test_invalid_names(run, name, message):
         ("import no_such_package", "No module named 'no_such_package'"),
         ("def (:", "invalid syntax (needy.py, line 1)"),
         ("1 / 0", "ZeroDivisionError: division by zero"),
+        ("raise SystemExit(3)", "SystemExit: 3"),
     ],
 )
 def test_errors_of_a_module_are_named(run, tmp_path, monkeypatch, code, message):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import threading
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -87,6 +89,10 @@ def test_the_list_has_every_command_that_writes():
         name for name, command in commands.items() if any("--output" in p.opts for p in command.params)
     }
     assert writers == {*FILES, *FOLDERS, *ASIDE}
+    page = Path(graphdep.__file__).parents[1] / "docs" / "architecture.md"
+    if page.exists():  # an installed package has no pages
+        table = page.read_text(encoding="utf-8").partition("| writes |")[2].partition("\n- ")[0]
+        assert {name for name in writers if f"{name}`" not in table} == set()
     for name in writers:
         options = {option for param in commands[name].params for option in param.opts}
         assert ("--overwrite" in options) == (name not in ASIDE), name
@@ -115,6 +121,44 @@ def test_tilde_in_paths_that_shells_do_not_expand(here, tmp_path, monkeypatch):
     (tmp_path / "texts.txt").write_text("A fine film.\n")
     done = here("embed", *MODEL, "--input=~/texts.txt", "--parser", "chain")
     assert done.exit_code == 0, done.output
+
+
+READERS = [
+    f"train {' '.join(SETTINGS).replace('r.csv', '{}')} --model word-average",
+    f"train {' '.join(SETTINGS)} --model word-average --set vectors={{}}",
+    f"train {' '.join(SETTINGS).replace('chain', 'conllu:{}')} --model word-average",
+    *("train --config {}", "ablate --config {}", "parse {}", "draw {}", "parse a --parser ptb:{}"),
+    *("predict --checkpoint {} a", "evaluate --checkpoint {}", "compare run {}"),
+    *(f"{name} --checkpoint run --input {{}}" for name in ("predict", "embed", "explore", "rank")),
+    "generate --checkpoint run --input {}",
+    *("human-eval score --key {} r.csv", "human-eval sheet --system a={} --system b={} --output sheets"),
+]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
+@pytest.mark.parametrize("command", READERS)
+def test_no_pipe_is_waited_for_in_silence(here, tmp_path, monkeypatch, command):
+    said, pipe = threading.Event(), tmp_path / "p"
+    os.mkfifo(pipe)
+    monkeypatch.setattr("graphdep.io.files._SECONDS_TO_WARN", 0.05)
+    monkeypatch.setattr("graphdep.io.files.logger.warning", lambda text, name: said.set())
+
+    def write() -> None:
+        said.wait(20)
+        with suppress(OSError):  # nobody reads
+            os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    done = here(*command.format(*[pipe] * 2).split())
+    refused = f"{pipe}: must be a regular file, since it is read more than once" in done.stderr
+    assert done.exit_code == 2, done.output
+    assert refused != said.is_set(), done.output
+    said.set()
+    writer.join()
+    done = here(*command.format(*["~nosuchuser/p"] * 2).split())
+    assert done.exit_code == 2
+    assert "error: no user has the home folder of '~nosuchuser/p'" in done.stderr or "compare" in command
 
 
 OF_STRUCTURE = ["needs-structure", *SETTINGS, "--test", "r.csv", "--set", "heads=2", "--output"]

@@ -24,12 +24,12 @@ from graphdep.training.learning_task import LearningTask, join_outputs
 MODELS = [
     *(
         (task, model)
-        for task in ("sick-e", "dailydialog", "ubuntu", "post-train", "ud-tags")
+        for task in ("sick-e", "dailydialog", "ubuntu", "post-train", "ud-tags", "semeval2010")
         for model in family_of(task).config(task).models
     ),
     ("sst", "dt"),
     ("sst", "tree-lstm"),
-    *((task, model) for task in ("propbank-ewt", "semeval2010") for model in ("dt", "bert-dt", "bilstm")),
+    *(("propbank-ewt", model) for model in ("dt", "bert-dt", "bilstm")),
 ]
 
 

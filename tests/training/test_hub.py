@@ -358,8 +358,10 @@ def test_nothing_is_fetched_where_there_is_a_folder(saved, monkeypatch):
 
 @pytest.mark.parametrize("folder", ["../acme/", "/home/ann/acme/", "acme/"])
 def test_no_folder_of_the_settings_is_written(folder):
-    config = TrainConfig.of("dt", task="csv", train=f"{folder}secret.csv", text_columns="a", label_column="b")
-    config = without_folders(config.replace(parser=f"conllu:{folder}trees.conllu"))
-    assert (config.train, config.parser) == ("secret.csv", "conllu:trees.conllu")
+    files = ("train", "val", "test", "root", "vectors")
+    given = {"text_columns": "a", "label_column": "b", **{name: f"{folder}{name}.txt" for name in files}}
+    config = without_folders(TrainConfig.of("dt", task="csv", parser=f"conllu:{folder}a.conllu", **given))
+    assert "acme" not in str(config.to_dict())
+    assert (config.train, config.vectors, config.parser) == ("train.txt", "vectors.txt", "conllu:a.conllu")
     address = config.replace(parser="corenlp:http://localhost:9000")
     assert without_folders(address).parser == address.parser

@@ -289,7 +289,7 @@ def test_rows_settings_and_what_is_of_the_table(tmp_path):
     ("text", "message"),
     [
         ("rows: dt", "'rows' must be a list"),
-        ("rows: [{lr: 1}]", "a row must be the name of a model, or settings with 'model'"),
+        ("rows: [{lr: 1}]", "a row must be a model's name, or settings with 'model'"),
         ("rows: [dt, dt]", "two rows are named 'dt'"),
         ("rows: [{model: dt, learning_rate: 1}]", "did you mean 'lr'"),
         ("seeds: many", "'seeds' must be int"),

@@ -20,6 +20,8 @@ from pathlib import Path
 from harness import BYTES, SECONDS, Bounds, Tally, main, timed
 from readers import Reader, readers
 
+MESSAGE = 2_000  # characters of an error, which may list names
+
 
 class _TooLong(BaseException):
     pass
@@ -58,6 +60,8 @@ def _outcome(reader: Reader, rng: random.Random, folder: Path) -> tuple[str, str
     except reader.errors as error:
         if isinstance(error, UnicodeError) or not str(error):
             return "crashes", repr(error)[:300]
+        if len(str(error)) > MESSAGE:
+            return "losses", f"a message of {len(str(error)):,} characters: {str(error)[:250]}"
         outcome, about = "documented", ""
     except _TooLong:
         return "hangs", f"more than {SECONDS} s"

@@ -108,17 +108,26 @@ def deep(rng: random.Random, data: bytes) -> bytes:
     return data[:at] + sign * rng.choice((30, 3000, 30_000)) + data[at:]
 
 
+def long_word(rng: random.Random, data: bytes) -> bytes:
+    """A word longer than any message."""
+    at = _place(rng, data)
+    return data[:at] + b"x" * 20_000 + data[at:]
+
+
 CHANGES: tuple[Change, ...] = (flip, cut, drop, repeat, insert, number, lines, cells)
 
 
 def mutate(rng: random.Random, seeds: Sequence[bytes]) -> bytes:
-    """One of the inputs with one to four changes; seldom with very deep nesting, or a part of another one."""
+    """One of the inputs with one to four changes; seldom with very deep nesting, a very long
+    word, or a part of another one."""
     data = rng.choice(seeds)
     for _ in range(rng.choice((1, 1, 2, 4))):
         data = rng.choice(CHANGES)(rng, data)
     chance = rng.random()
     if chance < 0.002:
         return deep(rng, data)
+    if chance < 0.004:
+        return long_word(rng, data)
     if chance < 0.02:
         other = rng.choice(seeds)
         return data[: _place(rng, data)] + other[_place(rng, other) :]
