@@ -780,7 +780,10 @@ def export(
         Path, typer.Option(metavar="FILE", help="Folder of a run of any task, or its best.ckpt.")
     ],
     output: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Folder for the files; replaces an earlier export.")
+        Path,
+        typer.Option(
+            metavar="FOLDER", help="Folder for the files; replaces an earlier export of the same settings."
+        ),
     ],
     overwrite: o.Overwrite = False,
     push: Annotated[

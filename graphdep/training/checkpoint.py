@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import math
@@ -130,20 +131,24 @@ def read_model_folder(folder: str | os.PathLike[str]) -> dict[str, Any]:
     return {"graphdep": {**run, **parts}, "state_dict": weights}
 
 
-def exported_files(folder: Path) -> set[str]:
-    """The names of the files of an exported folder that are unchanged, by the SHA-256 in its ``config.json``;
-    empty if the folder is not an export.
+def exported_files(folder: Path, config: Mapping[str, Any]) -> set[str]:
+    """The names of the files of an exported folder that are unchanged, by the digests in its ``config.json``;
+    empty if the folder is not an export of these settings.
     """
     try:
         said = _read(folder / MODEL_CONFIG)
     except (OSError, ValueError):
         return set()
-    if said.get("library_name") != "graphdep":
+    if said.pop("digest", None) != values_digest(said) or said["run"]["config"] != config:
         return set()
-    parts = [part for part in (said.get("files"), said.get("beside")) if isinstance(part, dict)]
-    written = {name: digest for part in parts for name, digest in part.items()}
+    written = {**said["files"], **said["beside"]}
     kept = {name for name in written if (folder / name).is_file()}
     return {MODEL_CONFIG, *(name for name in kept if file_digest(folder / name) == written[name])}
+
+
+def values_digest(values: Mapping[str, Any]) -> str:
+    """Hexadecimal SHA-256 digest of values of JSON."""
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 
 def _read(path: Path) -> dict[str, Any]:

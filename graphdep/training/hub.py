@@ -24,7 +24,15 @@ from graphdep.io.files import (
     find_checkpoint,
     home_path,
 )
-from graphdep.training.checkpoint import CARD, MODEL_FORMAT, PARTS, RunState, exported_files, read_task
+from graphdep.training.checkpoint import (
+    CARD,
+    MODEL_FORMAT,
+    PARTS,
+    RunState,
+    exported_files,
+    read_task,
+    values_digest,
+)
 from graphdep.training.config import RUN_FILE, TrainConfig, resolve_model, run_text
 from graphdep.training.family import TaskFamily
 from graphdep.training.learning_task import LearningTask
@@ -273,7 +281,8 @@ def write_model_folder(
     ``vocab.json``, ``relations.json``, ``encoder.json`` of a pretrained encoder, and last
     ``model.safetensors``. Incomplete folders are refused by :func:`~graphdep.load`.
 
-    Paths in the settings are reduced to names. Unchanged files of an earlier export are replaced.
+    Paths in the settings are reduced to names. Unchanged files of an earlier export of the same
+    settings are replaced.
 
     Args:
         folder: The folder.
@@ -286,15 +295,18 @@ def write_model_folder(
         The names of the files.
 
     Raises:
-        ValueError: If a file of one of these names is not from an earlier export, or was changed since then,
-            and :obj:`overwrite` is not set; or if the folder is that of a run.
+        ValueError: If a file of one of these names is not from an earlier export of these settings, or was
+            changed since then, and :obj:`overwrite` is not set; or if the folder is that of a run.
     """
     from safetensors.torch import save
 
     target = Path(folder)
     check_folder("folder", target)
-    _check_replaceable(target, overwrite)
     config = without_folders(state.config)
+    if (target / BEST).exists():
+        raise ValueError(f"{target} is the folder of a run with {BEST}: choose another folder")
+    unchanged = exported_files(target, json.loads(_json(config.to_dict())))
+    check_replaced(target, _NAMES, unchanged, overwrite=overwrite)
     own = {**state.state_dict(), "config": config.to_dict()}
     beside = {CARD: model_card(config, state, result).encode(), RUN_FILE: run_text(config).encode()}
     parts = {name: own.pop(part) for part, name in PARTS.items() if own[part] is not None}
@@ -309,22 +321,18 @@ def write_model_folder(
     }
     for key, written in (("files", files), ("beside", beside)):
         description[key] = {name: hashlib.sha256(content).hexdigest() for name, content in written.items()}
+    description["run"] = own
+    description["digest"] = values_digest(description)
     target.mkdir(parents=True, exist_ok=True)
     # No file ever differs from its digest in config.json: after a kill the folder is no model, and the export
     # can be repeated.
     for name in _NAMES:
         (target / name).unlink(missing_ok=True)
-    contents = {MODEL_CONFIG: _json({**description, "run": own}), **beside, **files}
+    contents = {MODEL_CONFIG: _json(description), **beside, **files}
     for name, content in contents.items():
         with atomic_path(target / name) as temporary:
             temporary.write_bytes(content)
     return [*contents]
-
-
-def _check_replaceable(target: Path, overwrite: bool) -> None:
-    if (target / BEST).exists():
-        raise ValueError(f"{target} is the folder of a run with {BEST}: choose another folder")
-    check_replaced(target, _NAMES, exported_files(target), overwrite=overwrite)
 
 
 def without_folders(config: TrainConfig) -> TrainConfig:
@@ -398,8 +406,8 @@ class HubModel(ModelHubMixin):
 
         Args:
             save_directory: The folder.
-            overwrite: Also replace files of the same names that are not from an earlier export, or were
-                changed since. (default: :obj:`False`)
+            overwrite: Also replace files of the same names that are not from an earlier export of
+                these settings, or were changed since. (default: :obj:`False`)
             push_to_hub: Upload the folder. (default: :obj:`False`)
             repo_id: Name on the hub. (default: that of the folder)
             config, model_card_kwargs: Not used; arguments of the mixin.
@@ -409,8 +417,8 @@ class HubModel(ModelHubMixin):
             The address on the hub, with :obj:`push_to_hub`.
 
         Raises:
-            ValueError: If a file that is not from an earlier export would be replaced, or the folder is that
-                of a run.
+            ValueError: If a file that is not from an earlier export of these settings would be replaced,
+                or the folder is that of a run.
         """
         if options and not push_to_hub:
             raise TypeError(f"{next(iter(options))!r} is for push_to_hub=True")

@@ -228,6 +228,7 @@ def test_a_save_that_is_killed_leaves_no_model_and_can_be_made_again(saved, runs
         ("README.md", "nothing"),
         ("config.json", "nothing"),
         ("config.json", "an export"),
+        ("config.json", "another model"),
         ("vocab.json", "an export"),
         ("encoder.json", "an export"),
     ],
@@ -239,7 +240,10 @@ def test_a_file_that_is_no_export_is_replaced_where_that_is_asked_for(runs, tmp_
     if before == "an export":
         model.save_pretrained(folder)
         model.save_pretrained(folder)  # replaces its own files
-    (folder / name).write_text("mine")
+    if before == "another model":
+        graphdep.load(runs["sick-r"], parser="chain").save_pretrained(folder)
+    else:
+        (folder / name).write_text("mine")
     files = {path.name: path.read_bytes() for path in folder.iterdir()}
     first = (
         name if name == "config.json" and before == "nothing" else ".*"
@@ -251,6 +255,10 @@ def test_a_file_that_is_no_export_is_replaced_where_that_is_asked_for(runs, tmp_
     load_task(folder)
     assert (folder / "notes.txt").read_text() == "mine"
     assert name == "encoder.json" or (folder / name).read_text(errors="replace") != "mine"
+    edited = folder / "config.json"
+    edited.write_text(edited.read_text().replace('"graphdep",', '"graphdep", "mine": 1,', 1))
+    with pytest.raises(ValueError, match="exists and would be replaced"):
+        model.save_pretrained(folder)
 
 
 def test_the_folder_of_a_run_and_a_link_stay_as_they_are(runs, tmp_path):
