@@ -37,7 +37,8 @@ def test_a_tag_of_this_version_has_notes_and_no_other(tmp_path) -> None:
     (tmp_path / "graphdep").mkdir()
     for name in ("CHANGELOG.md", "graphdep/version.py"):
         shutil.copy(ROOT / name, tmp_path / name)
-    same, notes = [step["run"] for step in steps(FILES[0].read_text(encoding="utf-8")) if "name" in step]
+    release = (ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8")
+    same, notes = [step["run"] for step in steps(release) if "name" in step]
     for tag, passes in ((f"v{graphdep.__version__}", True), ("v9.9.9", False)):
         for command in (same, notes):
             env = os.environ | {"GITHUB_REF_NAME": tag}
@@ -53,5 +54,6 @@ def test_they_call_what_is_here() -> None:
     assert ".ci/run" in said["test"]
     assert "make docs" in said["release"]
     assert "python -m twine check --strict dist/*" in said["release"]
+    assert 'make -C examples/research campaigns SEED="$(date +%y%m%d)"' in said["campaigns"]
     assert (ROOT / ".ci" / "run").is_file()
     assert re.search(r"^docs:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)
