@@ -593,10 +593,6 @@ class _UpwardCell(nn.Module):
         self.lin_c = nn.Linear(2 * channels, 3 * channels, bias=False)
         self.lin_o = nn.Linear(channels, channels, bias=False)
 
-    def reset_parameters(self) -> None:
-        for lin in (self.lin_x, self.lin_h, self.lin_c, self.lin_o):
-            lin.reset_parameters()
-
     def inputs(self, x: Tensor) -> Tensor:
         """The terms of the head words in all five gates."""
         i, f, g, o = self.lin_x(x).chunk(4, dim=-1)
@@ -627,10 +623,6 @@ class _DownwardCell(nn.Module):
         self.lin_h = nn.Linear(2 * channels, 4 * channels, bias=False)
         self.lin_c = nn.Linear(2 * channels, 2 * channels, bias=False)
         self.lin_o = nn.Linear(channels, channels, bias=False)
-
-    def reset_parameters(self) -> None:
-        for lin in (self.lin_x, self.lin_h, self.lin_c, self.lin_o):
-            lin.reset_parameters()
 
     def top(self, gates: Tensor) -> States:
         i, _, g, o = gates.chunk(4, dim=-1)
