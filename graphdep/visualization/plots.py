@@ -691,14 +691,8 @@ def plot_differences(
     for place, (middle, low, high) in enumerate(differences.values()):
         axes.plot([low, high], [place, place], color=COLOURS[0], linewidth=2.2)
         axes.plot(middle, place, "o", color=COLOURS[0], markersize=6)
-    axes.set_yticks(range(len(differences)), list(differences))
-    axes.invert_yaxis()
     axes.set_xlabel(f"{metric}, difference to {reference}")
-    axes.grid(axis="x", color=PALE, linewidth=0.7)
-    axes.set_axisbelow(True)
-    for side in ("top", "right", "left"):
-        axes.spines[side].set_visible(False)
-    axes.set_title(title, fontsize=12)
+    _name_rows(axes, list(differences), title)
     return figure
 
 
@@ -746,17 +740,21 @@ def plot_ablation(
         axes.plot(list(shown.values()), places, "D", color=COLOURS[1], markersize=6, label="paper")
     for colour, style, (about, floor) in zip(COLOURS[2:], (":", "--", "-."), (floors or {}).items()):
         axes.axvline(floor, color=colour, linestyle=style, linewidth=1.8, label=f"{about} ({floor:.3f})")
-    axes.set_yticks(range(len(rows)), list(rows))
-    axes.invert_yaxis()
     axes.set_xlabel(metric)
     axes.set_xlim(*_limits([*ends, *shown.values(), *(floors or {}).values()]))
+    _name_rows(axes, list(rows), title)
+    figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=9)
+    return figure
+
+
+def _name_rows(axes: Axes, rows: Sequence[str], title: str) -> None:
+    axes.set_yticks(range(len(rows)), rows)
+    axes.invert_yaxis()
     axes.grid(axis="x", color=PALE, linewidth=0.7)
     axes.set_axisbelow(True)
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
     axes.set_title(title, fontsize=12)
-    figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=9)
-    return figure
 
 
 def _std(scores: Sequence[float]) -> float:
