@@ -122,8 +122,7 @@ def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
     text, replaced = write_rows(request.kind, [row.values for row in rows], predicted, names)
     own, cut = int(model.own_trees.sum()), plural(model._cut_examples, "row")
     notes = [f"columns of the input were replaced: {', '.join(replaced)}"]
-    unknown, lacking = model._ready().unknown_words()
-    return FilePrediction(
+    return model._prediction(
         text,
         {
             "rows": len(rows),
@@ -131,17 +130,11 @@ def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
             "parser_failures": model.parser_failures,
             "cut_words": model.cut_words,
             "cut_rows": model._cut_examples,
-            **unknown,
-            "replaced": replaced,
         },
-        [
-            *(notes if replaced else []),
-            *([f"own trees: {plural(own, 'text')}"] if own else []),
-            *lacking,
-            and_unparsed(plural(len(rows), "row"), model.parser_failures)
-            + (f", {plural(model.cut_words, 'word')} cut in {cut}" if model.cut_words else ""),
-        ],
-        model._ready().taken,
+        [*(notes if replaced else []), *([f"own trees: {plural(own, 'text')}"] if own else [])],
+        and_unparsed(plural(len(rows), "row"), model.parser_failures)
+        + (f", {plural(model.cut_words, 'word')} cut in {cut}" if model.cut_words else ""),
+        replaced=replaced,
     )
 
 
