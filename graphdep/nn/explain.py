@@ -15,6 +15,7 @@ from torch_geometric.nn.conv import MessagePassing
 from graphdep.io.limits import check_shape
 from graphdep.nn.attention.layout import refuse_clique
 from graphdep.nn.conv.attention_conv import MessageSender
+from graphdep.nn.evaluating import evaluating
 from graphdep.nn.models.embedding import NodeEmbedding
 from graphdep.nn.pretrained.anatomy import EdgeSender
 from graphdep.nn.pretrained.encoder import PretrainedEncoder
@@ -114,13 +115,10 @@ class ExplainableModel(nn.Module):
             found.append(x)
             return x
 
-        training = self.model.training
-        self.model.eval()
         try:
-            with self._with_replaced_input(keep):
+            with evaluating(self.model), self._with_replaced_input(keep):
                 self.model(self.data)
         finally:
-            self.model.train(training)
             for handle in handles:
                 handle.remove()
         if not found:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, cast
@@ -20,6 +19,7 @@ from graphdep.decoding.decoding import DecodeConfig, Hypothesis, generate
 from graphdep.io.limits import check_divides, check_least
 from graphdep.nn.attention.dense import PackedLayout, packed_attention
 from graphdep.nn.dropout import Dropout
+from graphdep.nn.evaluating import evaluating
 from graphdep.nn.models.embedding import NodeEmbedding, added_nodes
 from graphdep.nn.models.transformer import (
     ContextEncoder,
@@ -566,7 +566,7 @@ class DialogueModel(nn.Module):
         """
         ids, words, bounds = data.input_ids.cpu(), ~added_nodes(data).cpu(), example_bounds(data).tolist()
         keys = [zlib.crc32(ids[a:b][words[a:b]].numpy().tobytes()) for a, b in pairwise(bounds)]
-        with torch.no_grad(), _evaluating(self):
+        with torch.no_grad(), evaluating(self):
             return generate(self.decoder, self.encoder(data), config, keys=keys, generator=generator)
 
 
@@ -581,18 +581,6 @@ def target_bounds(data: Data) -> Tensor:
             "the batch has no 'target_ids_ptr': make it with DataLoader(..., follow_batch=['target_ids'])"
         )
     return torch.tensor([0, data.target_ids.numel()], device=data.target_ids.device)
-
-
-@contextmanager
-def _evaluating(model: nn.Module) -> Iterator[None]:
-    """Evaluation mode; afterwards each module, e.g. a frozen encoder, is back in its own mode."""
-    modes = [(module, module.training) for module in model.modules()]
-    model.eval()
-    try:
-        yield
-    finally:
-        for module, training in modes:
-            module.training = training
 
 
 def _at_least_float32(logits: Tensor) -> Tensor:

@@ -24,6 +24,7 @@ from graphdep.nn.conv.attention_conv import AttentionConv
 from graphdep.nn.conv.constituent_conv import ConstituentConv, Padding
 from graphdep.nn.conv.gated_relation_conv import GatedRelationConv
 from graphdep.nn.dropout import Dropout
+from graphdep.nn.evaluating import evaluating
 from graphdep.nn.models.embedding import (
     NodeEmbedding,
     Pieces,
@@ -204,15 +205,11 @@ def read_texts(encoder: Any, texts: Sequence[Pieces]) -> Iterator[tuple[int, Ten
     first. The encoder (:class:`~graphdep.nn.pretrained.PretrainedEncoder`) stays in its mode.
     """
     order = sorted(range(len(texts)), key=lambda row: len(texts[row]))
-    training = encoder.training
-    encoder.eval()
-    try:
+    with evaluating(encoder):
         what = f"reading {len(order):,} texts with the encoder"
         for start in with_progress(range(0, len(order), _BATCH), what):
             some = order[start : start + _BATCH]
             yield from zip(some, _read(encoder, [texts[row] for row in some]))
-    finally:
-        encoder.train(training)
 
 
 def _read(encoder: Any, texts: list[Pieces]) -> tuple[Tensor, ...]:

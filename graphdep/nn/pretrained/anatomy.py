@@ -18,6 +18,7 @@ from graphdep.nn.attention.edge_attention import edge_attention
 from graphdep.nn.attention.layout import AttentionLayout
 from graphdep.nn.attention.relations import EdgeTerms, RelationVectors
 from graphdep.nn.conv.attention_conv import MessageSender
+from graphdep.nn.evaluating import evaluating
 from graphdep.nn.pretrained.distances import ENCODERS, DistanceEncoder, Scores
 
 # Terms of a pair without terms.
@@ -408,15 +409,12 @@ def examine(model: Any) -> Anatomy:
     segments = (getattr(config, "type_vocab_size", 0) or 0) if "token_type_ids" in taken else 0
     heads = config.num_attention_heads
     plain = Anatomy(config.hidden_size, heads, 0, (), first, length, segments, distances)
-    training, own = model.training, config._attn_implementation
-    model.eval()
+    own = config._attn_implementation
     try:
-        with torch.no_grad():
-            found = _trial(model, plain)
+        with evaluating(model), torch.no_grad():
+            return _trial(model, plain)
     finally:
         model.set_attn_implementation(own)
-        model.train(training)
-    return found
 
 
 def run_model(

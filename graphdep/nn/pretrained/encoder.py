@@ -36,6 +36,7 @@ from graphdep.nn.attention.layout import AttentionLayout, implicit_edges, refuse
 from graphdep.nn.attention.pairs import pair_scores
 from graphdep.nn.attention.relations import EdgeTerms, GateValues, write_out
 from graphdep.nn.dropout import take_over_dropout
+from graphdep.nn.evaluating import evaluating
 from graphdep.nn.models.embedding import (
     added_nodes,
     fit_relations,
@@ -275,14 +276,9 @@ def try_terms(model: Any, anatomy: Anatomy, terms: Mapping[str, nn.Module]) -> N
     """Raises PyTorch's error unless the model runs with these terms, on a node with a self loop."""
     node = torch.zeros(1, dtype=torch.long, device=model.device)
     data = Data(num_nodes=1, edge_index=node.new_zeros(2, 1), edge_type=node)
-    training = model.training
-    model.eval()
-    try:
-        graph = edges_of_layers(data, attention_modules(model, anatomy), {}, terms)
-        with torch.no_grad():
-            run_model(model, anatomy, node, node, node, graph)
-    finally:
-        model.train(training)
+    graph = edges_of_layers(data, attention_modules(model, anatomy), {}, terms)
+    with evaluating(model), torch.no_grad():
+        run_model(model, anatomy, node, node, node, graph)
 
 
 logger = logging.getLogger("graphdep.nn.pretrained")
@@ -673,12 +669,8 @@ class PretrainedEncoder(TextEncoder):
     @torch.no_grad()
     def _look(self, data: Data, graph: LayerEdges) -> None:
         """A forward pass in evaluation mode that records into ``graph``."""
-        training = self.training
-        self.eval()
-        try:
+        with evaluating(self):
             self._run(data, graph, False)
-        finally:
-            self.train(training)
 
     def to_data(
         self,

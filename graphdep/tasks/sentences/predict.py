@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence, Sized
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -32,6 +32,7 @@ from graphdep.io.limits import (
     plural,
     shown,
 )
+from graphdep.nn.evaluating import evaluating
 from graphdep.nn.models.transformer import TextEncoder
 from graphdep.parsing.enhanced import check_arcs, check_engine
 from graphdep.parsing.inputs import ADVICE, has_own_tree, read_examples
@@ -645,19 +646,9 @@ class _InMemory(nn.Module):
         return trees_data(trees, relations, vocab=vocab, tokens=tokens, **options)
 
 
-@contextmanager
-def _evaluation_mode(checkpoint: Any) -> Iterator[None]:
-    """Sets a model in memory to evaluation mode and restores its mode at the end."""
-    if not isinstance(checkpoint, _InMemory):
-        yield
-        return
-    encoder = checkpoint.model["encoder"]
-    training = encoder.training
-    encoder.eval()
-    try:
-        yield
-    finally:
-        encoder.train(training)
+def _evaluation_mode(checkpoint: Any) -> AbstractContextManager[None]:
+    """Evaluation mode of a model in memory; loaded models are always in it."""
+    return evaluating(checkpoint.model["encoder"]) if isinstance(checkpoint, _InMemory) else nullcontext()
 
 
 def _check_texts(texts: Any, intake: Intake | None = None) -> list[Input]:
