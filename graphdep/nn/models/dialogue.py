@@ -13,6 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_geometric.data import Data
+from torch_geometric.nn.inits import reset
 from torch_geometric.utils import to_dense_batch
 
 from graphdep.decoding.decoding import DecodeConfig, Hypothesis, generate
@@ -287,11 +288,8 @@ class TransformerDecoder(ResponseDecoder):
     def reset_parameters(self) -> None:
         """Resets its own parameters; the word vectors belong to the encoder."""
         nn.init.normal_(self.position.weight, std=self.position.embedding_dim**-0.5)
-        for layer in self.layers:
-            layer.reset_parameters()  # type: ignore[operator]
-        if isinstance(self.norm, nn.LayerNorm):
-            self.norm.reset_parameters()
-        self.output.reset_parameters()
+        for module in (self.layers, self.norm, self.output):
+            reset(module)
 
     def layout(
         self, target_ids: Tensor, target_ptr: Tensor, memory_ptr: Tensor, device: torch.device | None = None
@@ -442,13 +440,6 @@ class _Block(nn.Module):
         )
         self.norm_own, self.norm_cross, self.norm_feed_forward = (nn.LayerNorm(channels) for _ in range(3))
         self.dropout = Dropout(dropout)
-
-    def reset_parameters(self) -> None:
-        for module in (self.own, self.cross, *self.feed_forward):
-            if isinstance(module, _Attention | nn.Linear):
-                module.reset_parameters()
-        for norm in (self.norm_own, self.norm_cross, self.norm_feed_forward):
-            norm.reset_parameters()
 
     def forward(self, x: Tensor, rows: Tensor, own: PackedLayout, cross: PackedLayout) -> Tensor:
         x = self._add(x, self.norm_own, lambda x: self.own(x, x, own, causal=True))

@@ -351,10 +351,8 @@ class TransformerLayer(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        self.conv.reset_parameters()  # type: ignore[operator]
-        for module in (self.lin_out, self.norm_attention, *self.feed_forward, self.norm_feed_forward):
-            if isinstance(module, nn.Linear | nn.LayerNorm):
-                module.reset_parameters()
+        for module in self.children():
+            reset(module)
 
     def forward(self, x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         """``args`` and ``kwargs`` (``edge_index`` or a layout, ``edge_type``) go to the attention."""

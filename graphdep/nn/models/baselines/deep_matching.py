@@ -295,12 +295,6 @@ class _Block(nn.Module):
         self.turns = TurnAccumulator(channels, channels, "last", 1)
         self.lin = nn.Linear(channels, 1)
 
-    def reset_parameters(self) -> None:
-        for module in (*self.own, *self.crossed, *self.compress, *self.norm):
-            reset(module)
-        for module in (self.conv1, self.conv2, self.lin_match, self.turns, self.lin):
-            module.reset_parameters()
-
     def seen(self, texts: Texts, masks: Texts) -> tuple[Texts, Texts]:
         """The results of self-attention and of cross-attention of both texts."""
         (u, r), (u_mask, r_mask) = texts, masks
