@@ -367,6 +367,12 @@ class TransformerLayer(nn.Module):
         return self.dropout(self.lin_out(out))
 
 
+def attention_layer(channels: int, heads: int, ff_channels: int, dropout: float) -> TransformerLayer:
+    """A block with multi-head attention over the given edges."""
+    conv = AttentionConv(channels, channels // heads, heads, dropout=dropout)
+    return TransformerLayer(conv, channels, ff_channels, dropout=dropout)
+
+
 class GraphTransformer(TextEncoder):
     r"""Node embeddings and Transformer blocks whose attention follows the edges of the data.
 
