@@ -41,6 +41,7 @@ from graphdep.nn.attention.relations import GateValues
 from graphdep.nn.conv.attention_conv import AttentionConv
 from graphdep.nn.conv.constituent_conv import ConstituentConv
 from graphdep.nn.conv.gated_relation_conv import GatedRelationConv
+from graphdep.nn.passes import evaluating, hooked
 from graphdep.nn.pretrained.encoder import PretrainedEncoder
 from graphdep.sentence.sentence import Sentence
 from graphdep.visualization.rows import row_scene, sentence_row
@@ -204,17 +205,10 @@ def _each_layer(
         calls.append((module, args, kwargs))
 
     handles = [module.register_forward_pre_hook(remember, with_kwargs=True) for module in modules]
-    training = model.training
-    try:
-        model.eval()
-        model(data)
-        for handle in handles:
-            handle.remove()
+    with evaluating(model):
+        with hooked(handles):
+            model(data)
         return [(module, found) for module, args, given in calls for found in read(module, args, given)]
-    finally:
-        for handle in handles:
-            handle.remove()
-        model.train(training)
 
 
 def _weights(module: Any, args: tuple, kwargs: dict[str, Any]) -> list[tuple[Tensor, Tensor]]:

@@ -20,7 +20,6 @@ from graphdep.decoding.decoding import DecodeConfig, Hypothesis, generate
 from graphdep.io.limits import check_divides, check_least
 from graphdep.nn.attention.dense import PackedLayout, packed_attention
 from graphdep.nn.dropout import Dropout
-from graphdep.nn.evaluating import evaluating
 from graphdep.nn.models.embedding import NodeEmbedding, added_nodes
 from graphdep.nn.models.transformer import (
     ContextEncoder,
@@ -28,6 +27,7 @@ from graphdep.nn.models.transformer import (
     TextEncoder,
     example_bounds,
 )
+from graphdep.nn.passes import evaluating, hooked
 from graphdep.nn.prepared import keep, kept, known
 from graphdep.transforms.options import require_key
 from graphdep.vocab.vocab import ROOT_ID
@@ -337,11 +337,8 @@ class TransformerDecoder(ResponseDecoder):
 
         crosses = [layer.cross for layer in self.layers]
         handles = [cross.register_forward_pre_hook(keep) for cross in crosses]  # type: ignore[union-attr]
-        try:
+        with hooked(handles):
             self(memory, target_ids, target_ids.new_tensor([0, target_ids.numel()]))
-        finally:
-            for handle in handles:
-                handle.remove()
         return found
 
     def start(self, memory: Memory) -> _State:

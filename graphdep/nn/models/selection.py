@@ -19,9 +19,9 @@ from graphdep.data.node_table import NodeType
 from graphdep.io.limits import check_between, check_choice, check_count, check_divides
 from graphdep.nn.conv.sia_conv import SIAConv
 from graphdep.nn.dropout import Dropout
-from graphdep.nn.evaluating import evaluating
 from graphdep.nn.models.embedding import NodeEmbedding
 from graphdep.nn.models.transformer import TextEncoder, check_each, example_bounds, example_of, words_of
+from graphdep.nn.passes import evaluating
 from graphdep.nn.prepared import kept, no_states, own_layout
 from graphdep.transforms.presets import preset_options, resolve
 from graphdep.vocab.relations import RelationVocab

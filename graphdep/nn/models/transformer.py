@@ -24,7 +24,6 @@ from graphdep.nn.conv.attention_conv import AttentionConv
 from graphdep.nn.conv.constituent_conv import ConstituentConv, Padding
 from graphdep.nn.conv.gated_relation_conv import GatedRelationConv
 from graphdep.nn.dropout import Dropout
-from graphdep.nn.evaluating import evaluating
 from graphdep.nn.models.embedding import (
     NodeEmbedding,
     Pieces,
@@ -33,6 +32,7 @@ from graphdep.nn.models.embedding import (
     texts_of,
     word_embedding,
 )
+from graphdep.nn.passes import evaluating
 from graphdep.nn.prepared import ALONE, is_prepared, keep, kept, known, no_states
 from graphdep.transforms.edge_set import TYPES
 from graphdep.transforms.presets import resolve

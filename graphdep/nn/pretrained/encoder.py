@@ -36,7 +36,6 @@ from graphdep.nn.attention.layout import AttentionLayout, implicit_edges, refuse
 from graphdep.nn.attention.pairs import pair_scores
 from graphdep.nn.attention.relations import EdgeTerms, GateValues, write_out
 from graphdep.nn.dropout import take_over_dropout
-from graphdep.nn.evaluating import evaluating
 from graphdep.nn.models.embedding import (
     added_nodes,
     fit_relations,
@@ -47,6 +46,7 @@ from graphdep.nn.models.embedding import (
 )
 from graphdep.nn.models.selection import cls_nodes
 from graphdep.nn.models.transformer import TextEncoder
+from graphdep.nn.passes import evaluating, hooked
 from graphdep.nn.prepared import is_prepared, kept, own_layout
 from graphdep.nn.pretrained.anatomy import (
     NAME,
@@ -358,12 +358,8 @@ def without_places(model: Any, data: Data, related: Tensor, scored: bool = False
     def leave_out(table: nn.Module, inputs: Any, places: Tensor) -> Tensor:
         return places.masked_fill(nowhere, 0)
 
-    handles = [table.register_forward_hook(leave_out) for table in tables.values()]
-    try:
+    with hooked([table.register_forward_hook(leave_out) for table in tables.values()]):
         yield
-    finally:
-        for handle in handles:
-            handle.remove()
 
 
 def _is_place(name: str, module: nn.Module) -> bool:

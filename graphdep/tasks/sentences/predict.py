@@ -32,8 +32,8 @@ from graphdep.io.limits import (
     plural,
     shown,
 )
-from graphdep.nn.evaluating import evaluating
 from graphdep.nn.models.transformer import TextEncoder
+from graphdep.nn.passes import evaluating
 from graphdep.parsing.enhanced import check_arcs, check_engine
 from graphdep.parsing.inputs import ADVICE, has_own_tree, read_examples
 from graphdep.parsing.parser import Input, Parser, WordLimit

@@ -1,11 +1,12 @@
-"""Evaluation mode for a while."""
+"""Evaluation mode and hooks for a forward pass."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from torch import nn
+from torch.utils.hooks import RemovableHandle
 
 
 @contextmanager
@@ -18,3 +19,13 @@ def evaluating(model: nn.Module) -> Iterator[None]:
     finally:
         for module, training in modes:
             module.training = training
+
+
+@contextmanager
+def hooked(handles: Iterable[RemovableHandle]) -> Iterator[None]:
+    """Keeps hooks until the end, then removes them."""
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
