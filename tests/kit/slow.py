@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -58,6 +58,15 @@ def slow_rnn(rnn: Any, words: Iterable[Tensor]) -> tuple[list[Tensor], Tensor]:
             forward = [torch.cat(pair) for pair in zip(forward, backward)]
         states = forward
     return states, last
+
+
+def assert_close_and_backward(x: Tensor, layers: Iterable[Tensor], expected: Sequence[Tensor]) -> None:
+    """Compares the states of all layers, then draws a loss of the last ones and computes its gradients."""
+    for layer, wanted in zip(layers, expected):
+        torch.testing.assert_close(layer, wanted, rtol=1e-9, atol=1e-9)
+    weight = torch.randn(x.shape, generator=torch.Generator().manual_seed(0), dtype=x.dtype)
+    for last in (x, expected[-1]):
+        (last * weight).sum().backward()
 
 
 def assert_same_gradients(found: Tensor, expected: Tensor, module: Any, atol: float = 1e-10) -> None:
