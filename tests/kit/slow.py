@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import random
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+
+from graphdep import Sentence, Vocab, to_data
+from tests.kit.trees import bracketed_sentence
 
 
 def heads_of(conv: Any, x: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
@@ -78,3 +82,16 @@ def assert_same_gradients(found: Tensor, expected: Tensor, module: Any, atol: fl
     )
     for name, one, other in zip(leaves, *grads):
         torch.testing.assert_close(one, other, rtol=0, atol=atol, msg=lambda m, name=name: f"{name}: {m}")
+
+
+def assert_formulas(
+    model: Any, vocab: Vocab, literal: Callable[[Any, Sentence], list[Tensor]], *, phrases: str = "spans"
+) -> None:
+    """Compares the states of sentences with constituents, and their gradients, with those by formulas."""
+    rng = random.Random(1)
+    for words in (1, 2, 5, 9, 12):
+        sentence = bracketed_sentence(rng, words)
+        out = model(to_data([sentence], vocab=vocab, phrases=phrases))
+        expected = torch.stack(literal(model, sentence))
+        torch.testing.assert_close(out, expected, rtol=0, atol=1e-12)
+        assert_same_gradients(out, expected, model)
