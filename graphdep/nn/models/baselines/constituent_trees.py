@@ -538,7 +538,7 @@ class BiTreeLSTM(ConstituentEncoder):
     ) -> None:
         super().__init__(
             num_words,
-            hidden_channels=check_count("hidden_channels", hidden_channels, 1),
+            hidden_channels=hidden_channels,
             binarized=binarized,
             dropout=dropout,
             vectors=vectors,
