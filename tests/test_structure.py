@@ -30,7 +30,7 @@ FLOORS = (
     ("graphdep.metrics", "graphdep.vocab", "graphdep.parsing"),
     ("graphdep.data",),
     ("graphdep.transforms", "graphdep.decoding"),
-    ("graphdep.nn.dropout",),
+    ("graphdep.nn.dropout", "graphdep.nn.passes"),
     ("graphdep.nn.attention",),
     ("graphdep.nn.prepared",),
     ("graphdep.nn.conv",),

@@ -563,14 +563,18 @@ def read_rows(source: str, keys: Sequence[str], limit: WordLimit) -> list[dict[s
 
 def write_rows(output: Path | None, rows: Sequence[dict[str, Any]]) -> None:
     """Writes JSON lines atomically to a file, or to stdout."""
-    text = "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
+    write_text(output, "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows))
+
+
+def write_text(output: Path | None, text: str) -> None:
+    """Writes a text atomically to a file, or to stdout."""
     if output is None:
         sys.stdout.write(text)
         return
     from graphdep.io.files import atomic_path
 
     with atomic_path(output, typed=True) as temporary:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
+        temporary.write_text(text, encoding="utf-8", newline="")
 
 
 def _row(line: str, place: str, keys: Sequence[str], limit: WordLimit) -> dict[str, Any]:

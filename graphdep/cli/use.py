@@ -31,6 +31,7 @@ from graphdep.cli.common import (
     texts_or_file,
     tree_file,
     write_rows,
+    write_text,
 )
 from graphdep.cli.options import import_edges
 from graphdep.io.console import plain_console
@@ -177,7 +178,7 @@ def predict(
         named, str(checkpoint), state, reads, text_columns, batch_size, limit, lines, suffix, own
     )
     predicted = task.predict_file(request)
-    _write(output, guard_table(predicted.text, request.kind) if guard_formulas else predicted.text)
+    write_text(output, guard_table(predicted.text, request.kind) if guard_formulas else predicted.text)
     if json:
         counts = predicted.taken.counts() if counts is None else counts
         print_json({"checkpoint": str(checkpoint), **predicted.summary, **counts, "output": str(output)})
@@ -254,16 +255,6 @@ def _pairs(texts: list[str], width: int) -> list[str]:
         raise ValueError(f"the model reads pairs of texts: give an even number of texts (got {len(texts)})")
     plain = [" ".join(text.split()) for text in texts]
     return ["\t".join(plain[start : start + width]) for start in range(0, len(plain), width)]
-
-
-def _write(output: Path | None, text: str) -> None:
-    if output is None:
-        sys.stdout.write(text)
-        return
-    from graphdep.io.files import atomic_path
-
-    with atomic_path(output, typed=True) as temporary:
-        temporary.write_text(text, encoding="utf-8", newline="")
 
 
 def embed(

@@ -16,6 +16,7 @@ from graphdep.io.limits import check_shape
 from graphdep.nn.attention.layout import refuse_clique
 from graphdep.nn.conv.attention_conv import MessageSender
 from graphdep.nn.models.embedding import NodeEmbedding
+from graphdep.nn.passes import evaluating, hooked
 from graphdep.nn.pretrained.anatomy import EdgeSender
 from graphdep.nn.pretrained.encoder import PretrainedEncoder
 
@@ -114,15 +115,8 @@ class ExplainableModel(nn.Module):
             found.append(x)
             return x
 
-        training = self.model.training
-        self.model.eval()
-        try:
-            with self._with_replaced_input(keep):
-                self.model(self.data)
-        finally:
-            self.model.train(training)
-            for handle in handles:
-                handle.remove()
+        with hooked(handles), evaluating(self.model), self._with_replaced_input(keep):
+            self.model(self.data)
         if not found:
             raise ValueError(f"{type(self.model).__name__} has no known node embedding")
         self._x = found[0].detach()

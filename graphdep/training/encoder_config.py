@@ -393,6 +393,14 @@ class WordConfig(EncoderConfig):
         choices=("first", "mean"),
         defines=True,
     )
+    model: str = "dt"
+    encoder: str = setting(
+        "transformer",
+        "Encoder: transformer, lisa, gate or g2g over the edges; word-average, lstm, bilstm, bilstm-deep or "
+        "bigru over words; bilstm-labels over words and the labels of their arcs; tree-lstm, bitree-lstm, "
+        "tree-transformer or dt-rnn over the dependency tree; for models whose names begin with bert, a "
+        "pretrained encoder: a folder or a name on the Hugging Face hub.",
+    )
     edges: str | None = "dt"
     max_distance: int = 2
     min_freq: int = setting(2, "Rarer words are unknown; the unknown word is trained on them.")

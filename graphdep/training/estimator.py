@@ -48,7 +48,7 @@ from graphdep.training.checkpoint import (
     trained_setting,
 )
 from graphdep.training.config import TrainConfig, resolve_model
-from graphdep.training.family import FileRequest, load_splits
+from graphdep.training.family import FilePrediction, FileRequest, load_splits
 from graphdep.training.hub import HubModel
 from graphdep.training.learning_task import graphs_of
 from graphdep.training.own_config import OF_TREES
@@ -470,6 +470,14 @@ class TaskEstimator(HubModel, BaseEstimator):
         asked = cls(parser=cast(Any, request.parser), batch_size=request.batch_size, **cast(Any, limit))
         asked._set(task, request.state, request.checkpoint, None)
         return asked
+
+    def _prediction(
+        self, text: str, counts: Mapping[str, Any], notes: Sequence[str], said: str, **last: Any
+    ) -> FilePrediction:
+        """A file with predictions; counts and notes include the words that the model does not know."""
+        known = self._ready()
+        unknown, lacking = known.unknown_words()
+        return FilePrediction(text, {**counts, **unknown, **last}, [*notes, *lacking, said], known.taken)
 
     def _ready(self) -> Predictor:
         """The predictor, with the current ``batch_size`` and limits."""

@@ -95,6 +95,12 @@ class StructureRows:
         return tuple(row for row in rows if row is not None)
 
 
+DT_STRUCTURE = (
+    StructureRows("transformer", "dt", "dt@random-labels", "transformer@shuffled", "transformer-nopos"),
+    StructureRows("bert", "bert-dt", "bert-dt@random-labels", "bert@shuffled"),
+)
+
+
 @dataclass(frozen=True)
 class SplitScores:
     """Scores by name, ``<split>_<metric>``.

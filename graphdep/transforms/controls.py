@@ -15,7 +15,7 @@ from torch_geometric.utils import cumsum, lexsort
 
 from graphdep.io.limits import check_choice, check_count, check_share
 from graphdep.transforms.edge_set import CLIQUES, CLS, EdgeConstructor, EdgeSet
-from graphdep.transforms.nodes import Nodes, ends_of, expand_ranges, write
+from graphdep.transforms.nodes import Nodes, arcs_to_top, ends_of, expand_ranges, write
 from graphdep.transforms.options import constructor_repr, refuse_keys, require_key
 from graphdep.transforms.phrases import Phrases, top_words
 from graphdep.vocab.relations import RelationVocab
@@ -194,7 +194,7 @@ class TreeTransform(BaseTransform):
         own = top == words.node[words.old_root]
         is_root = governor == words.row
         above = torch.where(is_root & ~own, top, words.node[governor])
-        columns = {"governor_index": above, "deprel": deprel, "depth": _depth(governor)}
+        columns = {"governor_index": above, "deprel": deprel, "depth": arcs_to_top(governor) + 1}
         rows = {key: self._spread(nodes, words, key, column) for key, column in columns.items()}
         out = write(data, rows, nodes.ptr, nodes.ptr)
         return _write_arcs(out, words) if "arc_index" in data else out
@@ -205,19 +205,6 @@ class TreeTransform(BaseTransform):
 
     def __repr__(self) -> str:
         return constructor_repr(self)
-
-
-def _depth(governor: Tensor) -> Tensor:
-    """Number of arcs between each word and the artificial ROOT, by pointer jumping."""
-    above = governor
-    depth = (governor != torch.arange(governor.numel(), device=governor.device)).long()
-    for _ in range(governor.numel().bit_length()):
-        further = above[above]
-        if torch.equal(further, above):
-            break
-        depth = depth + depth[above]
-        above = further
-    return depth + 1
 
 
 def _write_arcs(out: Data, words: WordTable) -> Data:

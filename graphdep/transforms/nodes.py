@@ -42,6 +42,17 @@ def sorted_unique(keys: Tensor) -> Tensor:
     return keys.sort().values.unique_consecutive()
 
 
+def arcs_to_top(above: Tensor) -> Tensor:
+    """Number of arcs from each node to the top of its tree, by pointer jumping; a top is above itself."""
+    depth = (above != torch.arange(above.numel(), device=above.device)).long()
+    for _ in range(above.numel().bit_length()):
+        further = above[above]
+        if torch.equal(further, above):
+            break
+        depth, above = depth + depth[above], further
+    return depth
+
+
 def pair_keys(source: Tensor, target: Tensor) -> Tensor:
     """One number per pair, ascending by target, then source; for up to 2^31 nodes."""
     return (target << 32) | source

@@ -41,6 +41,7 @@ from graphdep.nn.attention.relations import GateValues
 from graphdep.nn.conv.attention_conv import AttentionConv
 from graphdep.nn.conv.constituent_conv import ConstituentConv
 from graphdep.nn.conv.gated_relation_conv import GatedRelationConv
+from graphdep.nn.passes import evaluating, hooked
 from graphdep.nn.pretrained.encoder import PretrainedEncoder
 from graphdep.sentence.sentence import Sentence
 from graphdep.visualization.rows import row_scene, sentence_row
@@ -204,17 +205,10 @@ def _each_layer(
         calls.append((module, args, kwargs))
 
     handles = [module.register_forward_pre_hook(remember, with_kwargs=True) for module in modules]
-    training = model.training
-    try:
-        model.eval()
-        model(data)
-        for handle in handles:
-            handle.remove()
+    with evaluating(model):
+        with hooked(handles):
+            model(data)
         return [(module, found) for module, args, given in calls for found in read(module, args, given)]
-    finally:
-        for handle in handles:
-            handle.remove()
-        model.train(training)
 
 
 def _weights(module: Any, args: tuple, kwargs: dict[str, Any]) -> list[tuple[Tensor, Tensor]]:
@@ -691,14 +685,8 @@ def plot_differences(
     for place, (middle, low, high) in enumerate(differences.values()):
         axes.plot([low, high], [place, place], color=COLOURS[0], linewidth=2.2)
         axes.plot(middle, place, "o", color=COLOURS[0], markersize=6)
-    axes.set_yticks(range(len(differences)), list(differences))
-    axes.invert_yaxis()
     axes.set_xlabel(f"{metric}, difference to {reference}")
-    axes.grid(axis="x", color=PALE, linewidth=0.7)
-    axes.set_axisbelow(True)
-    for side in ("top", "right", "left"):
-        axes.spines[side].set_visible(False)
-    axes.set_title(title, fontsize=12)
+    _name_rows(axes, list(differences), title)
     return figure
 
 
@@ -746,17 +734,21 @@ def plot_ablation(
         axes.plot(list(shown.values()), places, "D", color=COLOURS[1], markersize=6, label="paper")
     for colour, style, (about, floor) in zip(COLOURS[2:], (":", "--", "-."), (floors or {}).items()):
         axes.axvline(floor, color=colour, linestyle=style, linewidth=1.8, label=f"{about} ({floor:.3f})")
-    axes.set_yticks(range(len(rows)), list(rows))
-    axes.invert_yaxis()
     axes.set_xlabel(metric)
     axes.set_xlim(*_limits([*ends, *shown.values(), *(floors or {}).values()]))
+    _name_rows(axes, list(rows), title)
+    figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=9)
+    return figure
+
+
+def _name_rows(axes: Axes, rows: Sequence[str], title: str) -> None:
+    axes.set_yticks(range(len(rows)), rows)
+    axes.invert_yaxis()
     axes.grid(axis="x", color=PALE, linewidth=0.7)
     axes.set_axisbelow(True)
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
     axes.set_title(title, fontsize=12)
-    figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=9)
-    return figure
 
 
 def _std(scores: Sequence[float]) -> float:

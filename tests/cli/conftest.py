@@ -14,17 +14,10 @@ from typer.testing import CliRunner
 
 import graphdep
 from graphdep.cli import app
+from tests.kit.runs import SIZES
 from tests.kit.tiny_corpora import write_tiny_sick
 
-SIZES = {
-    "hidden_channels": 8,
-    "ff_channels": 8,
-    "num_layers": 1,
-    "heads": 2,
-    "relation_dim": 4,
-    "head_channels": 4,
-}
-SIZES |= {"batch_size": 8, "lr": 0.05, "accelerator": "cpu"}
+TINY = {**SIZES, "head_channels": 4, "batch_size": 8, "lr": 0.05, "accelerator": "cpu"}
 
 
 @pytest.fixture(scope="session")
@@ -37,7 +30,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 @pytest.fixture
 def tiny(corpus: list[str]) -> list[str]:
     """Options of a run that takes a fraction of a second."""
-    sets = [part for key, value in SIZES.items() for part in ("--set", f"{key}={value}")]
+    sets = [part for key, value in TINY.items() for part in ("--set", f"{key}={value}")]
     return [*corpus, "--max-epochs", "1", *sets]
 
 

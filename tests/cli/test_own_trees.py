@@ -15,12 +15,12 @@ from graphdep.cli.use import _trees
 from graphdep.io import parse_conllu, read_conllu, write_conllu
 from graphdep.training import TrainConfig, train
 from tests.kit.forms import ANN, FORMS
+from tests.kit.runs import SIZES
 from tests.kit.tiny_corpora import tiny_span_rows, write_tiny_sst
 
 CONLLU = FORMS["CoNLL-U"][1]
 WORDS = re.sub(r"\t\d\t\S+\t_\t_$", "\t_" * 4, CONLLU, flags=re.M)
 TREES = [(sentence.form, sentence.head, sentence.deprel) for sentence in ANN]
-SIZES = {"hidden_channels": 8, "ff_channels": 8, "num_layers": 1, "heads": 2, "relation_dim": 4}
 
 
 def trees(text):

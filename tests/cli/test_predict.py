@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 from graphdep.cli import app
 from graphdep.training import TrainConfig, train
+from tests.kit.runs import SIZES
 from tests.kit.tiny_corpora import write_tiny_sick
 
-SIZES = {"hidden_channels": 8, "ff_channels": 8, "num_layers": 1, "heads": 2, "relation_dim": 4}
 OWN = {"max_epochs": 1, "lr": 0.05, "accelerator": "cpu", "parser": "chain", **SIZES}
 ROWS = [("a fine film", "good, I say"), ("dull", "bad"), ("fine", "good, I say"), ("a dull day", "bad")] * 3
 

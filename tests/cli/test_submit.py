@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.kit.runs import SIZES
 from tests.kit.tiny_corpora import write_tiny_glue
 
-SIZES = {"hidden_channels": 8, "ff_channels": 8, "num_layers": 1, "heads": 2, "relation_dim": 4}
-SIZES |= {"max_epochs": 1, "accelerator": "cpu"}
+TINY = {**SIZES, "max_epochs": 1, "accelerator": "cpu"}
 OFFICIAL = {"CoLA": 1063, "SST-2": 1821, "MRPC": 1725, "STS-B": 1379, "MNLI-m": 9796, "MNLI-mm": 9847}
 OFFICIAL |= {"QNLI": 5463, "RTE": 3000, "QQP": 390965, "AX": 1104, "WNLI": 146}
 
@@ -27,7 +27,7 @@ def checkpoints(glue, tmp_path_factory) -> dict[str, str]:
 
     folder = tmp_path_factory.mktemp("runs")
     return {
-        task: train(TrainConfig.of("dt", task=task, **glue, **SIZES), folder / task)["checkpoint"]
+        task: train(TrainConfig.of("dt", task=task, **glue, **TINY), folder / task)["checkpoint"]
         for task in ("cola", "mnli", "stsb")
     }
 
@@ -118,7 +118,7 @@ def test_fill_makes_a_complete_submission_of_the_official_sizes(submit, checkpoi
 def test_a_run_on_all_of_train(submit, glue, tmp_path_factory, tmp_path):
     from graphdep.training import TrainConfig, train
 
-    config = TrainConfig.of("dt", task="cola", val_from="dev", **glue, **SIZES)
+    config = TrainConfig.of("dt", task="cola", val_from="dev", **glue, **TINY)
     done = submit({"cola": train(config, tmp_path_factory.mktemp("all"))["checkpoint"]})
     assert done.exit_code == 0, done.stderr
     assert len(rows(tmp_path / "out" / "CoLA.tsv")) == 13
@@ -256,7 +256,7 @@ def test_a_model_of_another_task_is_refused(run, tmp_path):
     from graphdep.training import TrainConfig, train
     from tests.kit.tiny_corpora import write_tiny_sick
 
-    config = TrainConfig.of("dt", **write_tiny_sick(tmp_path / "sick"), **SIZES)
+    config = TrainConfig.of("dt", **write_tiny_sick(tmp_path / "sick"), **TINY)
     train(config, tmp_path / "run")
     done = run("submit", "--checkpoint", "run", "--output", "out")
     assert "trained on the task 'sick-e', but the leaderboard has cola, sst2" in done.stderr

@@ -18,20 +18,14 @@ import graphdep
 from graphdep.cli import app
 from graphdep.datasets import from_hf
 from graphdep.transforms import resolve
+from tests.kit.runs import SIZES
 
 PAGE = (Path(__file__).parents[2] / "docs" / "choose.md").read_text(encoding="utf-8")
 TABLE = re.search(r"^\| you have .*?\n\n", PAGE, flags=re.M | re.S)
 CALLS = re.findall(r"\| `([^`]*)` \|$", TABLE[0] if TABLE else "", flags=re.M)
 TEXTS = ["A fine film.", "So dull.", "What a joy!", "I slept."] * 5
 LABELS = ["good", "bad", "good", "bad"] * 5
-SIZES = {
-    "hidden_channels": 8,
-    "ff_channels": 8,
-    "num_layers": 1,
-    "heads": 2,
-    "relation_dim": 4,
-    "max_epochs": 1,
-}
+TINY = {**SIZES, "max_epochs": 1}
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +34,7 @@ def of_reviews(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("reviews")
     rows = "".join(f"{text},{label}\n" for text, label in zip(TEXTS, LABELS))
     (folder / "reviews.csv").write_text("text,label\n" + rows)
-    model = graphdep.SequenceClassifier("transformer", "dt", progress=False, **SIZES).fit(TEXTS, LABELS)
+    model = graphdep.SequenceClassifier("transformer", "dt", progress=False, **TINY).fit(TEXTS, LABELS)
     model.save(folder / "best.ckpt")
     return folder
 
@@ -62,7 +56,7 @@ def _given() -> dict[str, Any]:
     }
     own |= {"words": [["She", "sings"], ["Ann", "sees"]] * 5, "tags": [["N", "V"]] * 10}
     for name in ("SequenceClassifier", "WordLabeller", "SpanClassifier"):  # the real sizes take minutes
-        names[name] = partial(names[name], **SIZES, progress=False)
+        names[name] = partial(names[name], **TINY, progress=False)
     return names | own | {"graphdep": graphdep, "resolve": resolve, "from_hf": from_hf}
 
 
@@ -79,7 +73,7 @@ def test_what_the_table_says_to_call(call, of_reviews, tmp_path, monkeypatch):
             given["dataset"] = datasets.Dataset.from_dict({"text": TEXTS, "label": LABELS})
         eval(call, given)
         return
-    tiny = [f"{name}={value}" for name, value in SIZES.items()]
+    tiny = [f"{name}={value}" for name, value in TINY.items()]
     sets = [part for one in tiny for part in ("--set", one)] if " --train " in call else []
     done = CliRunner().invoke(app, [*shlex.split(call)[1:], *sets])
     assert done.exit_code == 0, done.output

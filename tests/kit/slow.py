@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import random
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+
+from graphdep import Sentence, Vocab, to_data
+from tests.kit.trees import bracketed_sentence
 
 
 def heads_of(conv: Any, x: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
@@ -60,6 +64,15 @@ def slow_rnn(rnn: Any, words: Iterable[Tensor]) -> tuple[list[Tensor], Tensor]:
     return states, last
 
 
+def assert_close_and_backward(x: Tensor, layers: Iterable[Tensor], expected: Sequence[Tensor]) -> None:
+    """Compares the states of all layers, then draws a loss of the last ones and computes its gradients."""
+    for layer, wanted in zip(layers, expected):
+        torch.testing.assert_close(layer, wanted, rtol=1e-9, atol=1e-9)
+    weight = torch.randn(x.shape, generator=torch.Generator().manual_seed(0), dtype=x.dtype)
+    for last in (x, expected[-1]):
+        (last * weight).sum().backward()
+
+
 def assert_same_gradients(found: Tensor, expected: Tensor, module: Any, atol: float = 1e-10) -> None:
     """Asserts equal gradients of all parameters of modules, or of the given tensors."""
     leaves = dict(module.named_parameters()) if isinstance(module, nn.Module) else dict(enumerate(module))
@@ -69,3 +82,16 @@ def assert_same_gradients(found: Tensor, expected: Tensor, module: Any, atol: fl
     )
     for name, one, other in zip(leaves, *grads):
         torch.testing.assert_close(one, other, rtol=0, atol=atol, msg=lambda m, name=name: f"{name}: {m}")
+
+
+def assert_formulas(
+    model: Any, vocab: Vocab, literal: Callable[[Any, Sentence], list[Tensor]], *, phrases: str = "spans"
+) -> None:
+    """Compares the states of sentences with constituents, and their gradients, with those by formulas."""
+    rng = random.Random(1)
+    for words in (1, 2, 5, 9, 12):
+        sentence = bracketed_sentence(rng, words)
+        out = model(to_data([sentence], vocab=vocab, phrases=phrases))
+        expected = torch.stack(literal(model, sentence))
+        torch.testing.assert_close(out, expected, rtol=0, atol=1e-12)
+        assert_same_gradients(out, expected, model)

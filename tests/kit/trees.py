@@ -23,6 +23,16 @@ _DEPRELS = ("nsubj", "obj", "det", "amod", "obl", "nsubj:pass", "case", "punct")
 WITH_CLIQUES = ("transformer", "transformer-utterance", "dam", "dt", "g2g", "lisa-complete", "relative")
 
 
+def goes_round(head: Sequence[int]) -> bool:
+    """Whether the arcs above a word do not end at 0."""
+    for word in range(1, len(head) + 1):
+        for _ in head:
+            word = head[word - 1] if word else 0
+        if word:
+            return True
+    return False
+
+
 def random_sentence(rng: random.Random, words: int, *, multiroot: bool = False) -> Sentence:
     """A sentence of ``words`` words over a tree of random shape: flat, deep or in between."""
     order = rng.sample(range(1, words + 1), words)

@@ -198,6 +198,16 @@ def test_gnn_explainer(made):
     assert explanation.validate()
 
 
+def of_attention(explainable: ExplainableModel) -> Explainer:
+    return Explainer(
+        explainable,
+        algorithm=AttentionExplainer(),
+        explanation_type="model",
+        edge_mask_type="object",
+        model_config={"mode": "regression", "task_level": "graph", "return_type": "raw"},
+    )
+
+
 @pytest.mark.parametrize(
     "made",
     ["sentence", *(pytest.param(kind, marks=needs_transformers) for kind in ("bert", "bert-dt"))],
@@ -208,14 +218,7 @@ def test_attention_explainer_shows_the_weights(made):
 
     model, data = made
     explainable = ExplainableModel(model, data)
-    explainer = Explainer(
-        explainable,
-        algorithm=AttentionExplainer(),
-        explanation_type="model",
-        edge_mask_type="object",
-        model_config={"mode": "regression", "task_level": "graph", "return_type": "raw"},
-    )
-    mask = explainer(explainable.x, data.edge_index).edge_mask
+    mask = of_attention(explainable)(explainable.x, data.edge_index).edge_mask
     encoder = model.encoder
     weights = encoder.attention(data) if hasattr(encoder, "attention") else attention_weights(model, data)
     torch.testing.assert_close(mask, torch.stack([alpha.amax(1) for _, alpha in weights]).amax(0))
@@ -240,13 +243,7 @@ def test_own_edges_of_a_layer_have_the_masks_of_the_same_pairs(made):
     torch.testing.assert_close(masked(explainable, inside.float()), before)
     assert not torch.allclose(masked(explainable, (~inside).float()), before)
     with pytest.raises(ValueError, match="this layer has edges of its own"):
-        Explainer(
-            explainable,
-            algorithm=AttentionExplainer(),
-            explanation_type="model",
-            edge_mask_type="object",
-            model_config={"mode": "regression", "task_level": "graph", "return_type": "raw"},
-        )(explainable.x, data.edge_index)
+        of_attention(explainable)(explainable.x, data.edge_index)
 
 
 def test_places_are_those_of_a_loop():

@@ -14,6 +14,7 @@ import torch
 
 from graphdep.training import TrainConfig, load_task, read_checkpoint, train
 from graphdep.training.checkpoint import AtomicCheckpointIO
+from tests.kit.runs import SIZES
 
 
 class Evil:
@@ -26,16 +27,8 @@ class Evil:
 
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory, corpus) -> Path:
-    sizes = {
-        "hidden_channels": 8,
-        "ff_channels": 8,
-        "num_layers": 1,
-        "heads": 2,
-        "relation_dim": 4,
-        "max_epochs": 1,
-    }
     folder = tmp_path_factory.mktemp("run")
-    train(TrainConfig.of("dt", **corpus, **sizes, accelerator="cpu"), folder)
+    train(TrainConfig.of("dt", **corpus, **SIZES, max_epochs=1, accelerator="cpu"), folder)
     return folder / "best.ckpt"
 
 

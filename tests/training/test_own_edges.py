@@ -23,6 +23,7 @@ from graphdep.transforms import (
 from graphdep.transforms import presets as registry
 from graphdep.transforms.presets import UnknownEdgesError
 from tests.kit.edges import Ahead
+from tests.kit.runs import SIZES
 
 pytestmark = pytest.mark.usefixtures("no_own_edges")
 
@@ -54,8 +55,7 @@ def malicious(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "evil.py").write_text(f"import pathlib\npathlib.Path({str(tmp_path / 'ran')!r}).touch()\n")
     register_edges("evil:Edges", ahead(1))
-    sizes = {"hidden_channels": 8, "ff_channels": 8, "num_layers": 1, "heads": 2, "relation_dim": 4}
-    state = RunState(TrainConfig.of("dt", edges="evil:Edges", **sizes), Vocab(["a"]), RelationVocab(), {})
+    state = RunState(TrainConfig.of("dt", edges="evil:Edges", **SIZES), Vocab(["a"]), RelationVocab(), {})
     save_task(tmp_path / "evil.ckpt", state.build_task(), state)
     forget()
     return tmp_path

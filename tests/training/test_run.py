@@ -32,11 +32,10 @@ from graphdep.training.config import RUN_FILE, RUN_HEAD, read_run
 from graphdep.training.evaluation import PREDICTIONS, read_predictions
 from graphdep.training.run import folder_lock
 from graphdep.training.trainer import METRICS, STEPS, MetricsFile, read_metrics, why_early, write_metrics
-from tests.kit.runs import evaluate_own
+from tests.kit.runs import SIZES, evaluate_own
 from tests.kit.tiny_corpora import write_tiny_glue
 
-SIZES = {"hidden_channels": 8, "ff_channels": 8, "num_layers": 1, "heads": 2, "relation_dim": 4}
-SIZES |= {"head_channels": 4, "batch_size": 8, "lr": 0.05, "accelerator": "cpu"}
+TINY = {**SIZES, "head_channels": 4, "batch_size": 8, "lr": 0.05, "accelerator": "cpu"}
 
 pytestmark = pytest.mark.usefixtures("last_stays")
 
@@ -47,7 +46,7 @@ class Stop(Exception):
 
 @pytest.fixture(scope="module")
 def config(corpus) -> TrainConfig:
-    return TrainConfig.of("dt", **corpus, **SIZES, max_epochs=4, dropout=0.3)
+    return TrainConfig.of("dt", **corpus, **TINY, max_epochs=4, dropout=0.3)
 
 
 @pytest.fixture(scope="module")

@@ -22,10 +22,11 @@ from graphdep.training.evaluation import write_predictions
 from graphdep.training.family import StructureRows
 from graphdep.training.structure import _all, _Cost, _fits, _val_every
 from graphdep.training.task import family_of
+from tests.kit.runs import SIZES
 from tests.kit.trees import random_sentence
 
-SETTINGS = {"hidden_channels": 8, "ff_channels": 8, "num_layers": 1, "heads": 2, "relation_dim": 4}
-SETTINGS |= {"max_epochs": 12, "min_freq": 1, "accelerator": "cpu", "patience": None, "outside": "none"}
+SETTINGS = {**SIZES, "max_epochs": 12, "min_freq": 1, "accelerator": "cpu", "patience": None}
+SETTINGS |= {"outside": "none"}
 QUIET = Console(quiet=True)
 
 

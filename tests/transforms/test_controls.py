@@ -36,7 +36,7 @@ from graphdep.transforms import (
 from graphdep.transforms.controls import WordTable, mix, permute, unsigned
 from graphdep.transforms.nodes import Nodes
 from tests.kit.strategies import example_lists, examples, marked_examples, sentences
-from tests.kit.trees import SlowTree, attended, random_sentence
+from tests.kit.trees import SlowTree, attended, goes_round, random_sentence
 
 
 def test_splitmix64():
@@ -218,15 +218,6 @@ def heads(sentence: Sentence, p: float, seed: int = 0) -> list[int]:
     """Numbers of the new governors as in a sentence: 0 for none."""
     got = NoisyTree(p, seed)(to_data([sentence], vocab=VOCAB))
     return got.governor_index[1:].tolist()
-
-
-def goes_round(head: list[int]) -> bool:
-    for word in range(1, len(head) + 1):
-        for _ in head:
-            word = head[word - 1] if word else 0
-        if word:
-            return True
-    return False
 
 
 @given(sentences(max_words=12, multiroot=True), st.floats(0, 1), st.integers(0, 9))

@@ -372,6 +372,10 @@ class ParsedDataset(KnownOptions, RawFiles, InMemoryDataset):
         super().__init__(os.fspath(root), transform, pre_transform, pre_filter, log, force_reload)
         self._restore(self.__dict__.pop("_payload"))
 
+    def __getstate__(self) -> dict[str, Any]:
+        # Workers of a DataLoader get no models and no database.
+        return {key: value for key, value in self.__dict__.items() if key != "_parser"}
+
     @abstractmethod
     def read(self, folder: Path, split: str) -> list[Any]:
         """The content of the raw files of a split in ``folder``, checked but not parsed, one item per
@@ -693,10 +697,6 @@ class TextDataset(ParsedDataset):
         self._parser = resolve_parser(parser, cache=cache, **parser_options(options))
         self.parser_fingerprint = self._parser.fingerprint
         super().__init__(root, split, to_data_options={"root": root_node}, **options)
-
-    def __getstate__(self) -> dict[str, Any]:
-        # Workers of a DataLoader get no models and no database.
-        return {key: value for key, value in self.__dict__.items() if key != "_parser"}
 
     def options(self) -> dict[str, Any]:
         enhanced = {} if self.arcs == "basic" else {"enhance": enhance_fingerprint(self.engine)}

@@ -405,6 +405,20 @@ class Draw:
         return [items[i] for _, i in sorted((self.source.random(), i) for i in range(len(items)))]
 
 
+class Grammar(Draw):
+    """Draws texts, each once."""
+
+    def __init__(self, source: random.Random) -> None:
+        super().__init__(source)
+        self._seen: set[Any] = set()
+
+    def is_new(self, *texts: Any) -> bool:
+        """Whether none of the texts was drawn before; if so, all of them are from now on."""
+        if new := self._seen.isdisjoint(texts):
+            self._seen.update(texts)
+        return new
+
+
 def spread_rows(rows: Sequence[T], limit: int) -> list[T]:
     """Some rows in their order, one drawn from each of ``limit`` parts of about equal size.
 

@@ -101,10 +101,6 @@ class WordDataset(ParsedDataset):
         cache = home_path(root) / "cache" / "parses.sqlite"
         return resolve_parser(parser, cache=cache, **reads)
 
-    def __getstate__(self) -> dict[str, Any]:
-        # Workers of a DataLoader get no models and no database.
-        return {key: value for key, value in self.__dict__.items() if key != "_parser"}
-
     @abstractmethod
     def classes(self, train: Sequence[Any]) -> tuple[str, ...]:
         """The classes of the training examples."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from graphdep.datasets import sentences as mrpc
-from graphdep.datasets.base.rows import Draw
+from graphdep.datasets.base.rows import Grammar
 from graphdep.datasets.mini.mini_agreement import agreement_files
 from graphdep.datasets.mini.mini_dialogues import dialogue_files
 from graphdep.datasets.mini.mini_selection import selection_files
@@ -109,10 +109,9 @@ def mrpc_files() -> dict[str, bytes]:
     }
 
 
-class _Grammar(Draw):
+class _Grammar(Grammar):
     def __init__(self, source: random.Random) -> None:
         super().__init__(source)
-        self.seen: set[tuple[str, str]] = set()
         events = self.shuffled(list(product(VERBS, AGENTS, PATIENTS)))
         self.held_out = set(events[: round(HELD_OUT * len(events))])
 
@@ -130,8 +129,7 @@ class _Grammar(Draw):
             adjectives = [self.pick(("", "", self.pick(ADJECTIVES))) for _ in one]
             second = one.told(self.pick(SHORT), verbs)
             firsts = [scene.told(frame, verbs, adjectives) for scene in (one, Scene(p, a, y, z), other)]
-            if self.seen.isdisjoint((first, second) for first in firsts):
-                self.seen.update((first, second) for first in firsts)
+            if self.is_new(*((first, second) for first in firsts)):
                 return [(first, second, *judgment) for first, judgment in zip(firsts, JUDGMENTS)]
 
     def told_pairs(self, split: str) -> list[tuple[str, str, int]]:

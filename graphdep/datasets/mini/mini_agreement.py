@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import NamedTuple, Union
 
-from graphdep.datasets.base.rows import Draw
+from graphdep.datasets.base.rows import Grammar
 
 NOUNS = "cook poet clerk nurse pilot guide monk rider".split()
 DETERMINERS = "the my our his their".split()
@@ -58,11 +58,7 @@ def agreement_files() -> dict[str, bytes]:
     return files
 
 
-class _Grammar(Draw):
-    def __init__(self, source: random.Random) -> None:
-        super().__init__(source)
-        self.seen: set[str] = set()
-
+class _Grammar(Grammar):
     def row(self, split: str) -> str:
         """A new row.
 
@@ -77,8 +73,7 @@ class _Grammar(Draw):
                 continue
             tree: Node = [subject.tree, self.predicate(subject.is_plural, modified=2 / 3)]
             given = _written([tree, "."], present=False)
-            if given not in self.seen:
-                self.seen.add(given)
+            if self.is_new(given):
                 flag = "PAST" if is_past else "PRESENT"
                 return f"{given} {flag}\t{_written(tree, present=not is_past)} .\n"
 

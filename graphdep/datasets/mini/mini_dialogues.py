@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import NamedTuple
 
-from graphdep.datasets.base.rows import Draw
+from graphdep.datasets.base.rows import Grammar
 from graphdep.datasets.dialogues import DAILY_DIALOG_NAMES, END
 
 PEOPLE = "baker farmer painter sailor tailor singer".split()
@@ -62,12 +62,8 @@ def dialogue_files() -> dict[str, bytes]:
     return files
 
 
-class DialogueGrammar(Draw):
+class DialogueGrammar(Grammar):
     """Draws dialogues."""
-
-    def __init__(self, source: random.Random) -> None:
-        super().__init__(source)
-        self.seen: set[str] = set()
 
     def dialogue(self) -> list[str]:
         """Four to ten turns; the second one has an event that is unique among the dialogues."""
@@ -75,8 +71,7 @@ class DialogueGrammar(Draw):
             scene = Scene(*self.shuffled(PEOPLE)[:2])
             words = {"x": self.pick(ANIMALS), "v": self.pick(VERBS), "place": self.pick(PLACES)}
             event = self.pick(EVENTS).format(a=scene.agent, p=scene.patient, **words)
-            if event not in self.seen:
-                self.seen.add(event)
+            if self.is_new(event):
                 return self.turns(scene, event, words)
 
     def turns(self, scene: Scene, event: str, words: dict[str, str]) -> list[str]:

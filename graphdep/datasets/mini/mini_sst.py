@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from graphdep.datasets.base.rows import Draw
+from graphdep.datasets.base.rows import Grammar
 from graphdep.datasets.sentences import SST_FILES
 
 FILMS = "film movie comedy drama story sequel".split()
@@ -36,11 +36,7 @@ def sst_files() -> dict[str, bytes]:
     return files
 
 
-class _Grammar(Draw):
-    def __init__(self, source: random.Random) -> None:
-        super().__init__(source)
-        self.seen: set[str] = set()
-
+class _Grammar(Grammar):
     def sentences(self) -> list[tuple[str, int]]:
         """Four sentences with the same words: the adjectives and *not* change places."""
         while True:
@@ -55,6 +51,5 @@ class _Grammar(Draw):
                     (bad, f"not {good}", 0),
                 )
             ]
-            if self.seen.isdisjoint(text for text, _ in rows):
-                self.seen.update(text for text, _ in rows)
+            if self.is_new(*(text for text, _ in rows)):
                 return rows

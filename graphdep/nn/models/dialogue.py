@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, cast
@@ -14,6 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_geometric.data import Data
+from torch_geometric.nn.inits import reset
 from torch_geometric.utils import to_dense_batch
 
 from graphdep.decoding.decoding import DecodeConfig, Hypothesis, generate
@@ -27,6 +27,7 @@ from graphdep.nn.models.transformer import (
     TextEncoder,
     example_bounds,
 )
+from graphdep.nn.passes import evaluating, hooked
 from graphdep.nn.prepared import keep, kept, known
 from graphdep.transforms.options import require_key
 from graphdep.vocab.vocab import ROOT_ID
@@ -287,11 +288,8 @@ class TransformerDecoder(ResponseDecoder):
     def reset_parameters(self) -> None:
         """Resets its own parameters; the word vectors belong to the encoder."""
         nn.init.normal_(self.position.weight, std=self.position.embedding_dim**-0.5)
-        for layer in self.layers:
-            layer.reset_parameters()  # type: ignore[operator]
-        if isinstance(self.norm, nn.LayerNorm):
-            self.norm.reset_parameters()
-        self.output.reset_parameters()
+        for module in (self.layers, self.norm, self.output):
+            reset(module)
 
     def layout(
         self, target_ids: Tensor, target_ptr: Tensor, memory_ptr: Tensor, device: torch.device | None = None
@@ -339,11 +337,8 @@ class TransformerDecoder(ResponseDecoder):
 
         crosses = [layer.cross for layer in self.layers]
         handles = [cross.register_forward_pre_hook(keep) for cross in crosses]  # type: ignore[union-attr]
-        try:
+        with hooked(handles):
             self(memory, target_ids, target_ids.new_tensor([0, target_ids.numel()]))
-        finally:
-            for handle in handles:
-                handle.remove()
         return found
 
     def start(self, memory: Memory) -> _State:
@@ -442,13 +437,6 @@ class _Block(nn.Module):
         )
         self.norm_own, self.norm_cross, self.norm_feed_forward = (nn.LayerNorm(channels) for _ in range(3))
         self.dropout = Dropout(dropout)
-
-    def reset_parameters(self) -> None:
-        for module in (self.own, self.cross, *self.feed_forward):
-            if isinstance(module, _Attention | nn.Linear):
-                module.reset_parameters()
-        for norm in (self.norm_own, self.norm_cross, self.norm_feed_forward):
-            norm.reset_parameters()
 
     def forward(self, x: Tensor, rows: Tensor, own: PackedLayout, cross: PackedLayout) -> Tensor:
         x = self._add(x, self.norm_own, lambda x: self.own(x, x, own, causal=True))
@@ -566,7 +554,7 @@ class DialogueModel(nn.Module):
         """
         ids, words, bounds = data.input_ids.cpu(), ~added_nodes(data).cpu(), example_bounds(data).tolist()
         keys = [zlib.crc32(ids[a:b][words[a:b]].numpy().tobytes()) for a, b in pairwise(bounds)]
-        with torch.no_grad(), _evaluating(self):
+        with torch.no_grad(), evaluating(self):
             return generate(self.decoder, self.encoder(data), config, keys=keys, generator=generator)
 
 
@@ -581,18 +569,6 @@ def target_bounds(data: Data) -> Tensor:
             "the batch has no 'target_ids_ptr': make it with DataLoader(..., follow_batch=['target_ids'])"
         )
     return torch.tensor([0, data.target_ids.numel()], device=data.target_ids.device)
-
-
-@contextmanager
-def _evaluating(model: nn.Module) -> Iterator[None]:
-    """Evaluation mode; afterwards each module, e.g. a frozen encoder, is back in its own mode."""
-    modes = [(module, module.training) for module in model.modules()]
-    model.eval()
-    try:
-        yield
-    finally:
-        for module, training in modes:
-            module.training = training
 
 
 def _at_least_float32(logits: Tensor) -> Tensor:

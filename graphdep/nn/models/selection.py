@@ -21,6 +21,7 @@ from graphdep.nn.conv.sia_conv import SIAConv
 from graphdep.nn.dropout import Dropout
 from graphdep.nn.models.embedding import NodeEmbedding
 from graphdep.nn.models.transformer import TextEncoder, check_each, example_bounds, example_of, words_of
+from graphdep.nn.passes import evaluating
 from graphdep.nn.prepared import kept, no_states, own_layout
 from graphdep.transforms.presets import preset_options, resolve
 from graphdep.vocab.relations import RelationVocab
@@ -315,16 +316,12 @@ class SIA(TextEncoder):
         """For each new layer, the pairs ``[2, num_pairs]``, source -> target, and their weights ``[num_pairs,
         heads]``, in evaluation mode.
         """
-        training = self.training
-        self.eval()
-        try:
+        with evaluating(self):
             state = self.encoder(data, return_layers=True)[1][self.layer]
             layout, weights = own_layout(data, self.edges, SIAConv.reads), []
             for layer in self.layers:
                 state, alpha = layer(state, layout, return_attention_weights=True)
                 weights.append(alpha)
-        finally:
-            self.train(training)
         return weights
 
     def extra_repr(self) -> str:

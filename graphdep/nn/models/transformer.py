@@ -32,6 +32,7 @@ from graphdep.nn.models.embedding import (
     texts_of,
     word_embedding,
 )
+from graphdep.nn.passes import evaluating
 from graphdep.nn.prepared import ALONE, is_prepared, keep, kept, known, no_states
 from graphdep.transforms.edge_set import TYPES
 from graphdep.transforms.presets import resolve
@@ -204,15 +205,11 @@ def read_texts(encoder: Any, texts: Sequence[Pieces]) -> Iterator[tuple[int, Ten
     first. The encoder (:class:`~graphdep.nn.pretrained.PretrainedEncoder`) stays in its mode.
     """
     order = sorted(range(len(texts)), key=lambda row: len(texts[row]))
-    training = encoder.training
-    encoder.eval()
-    try:
+    with evaluating(encoder):
         what = f"reading {len(order):,} texts with the encoder"
         for start in with_progress(range(0, len(order), _BATCH), what):
             some = order[start : start + _BATCH]
             yield from zip(some, _read(encoder, [texts[row] for row in some]))
-    finally:
-        encoder.train(training)
 
 
 def _read(encoder: Any, texts: list[Pieces]) -> tuple[Tensor, ...]:
@@ -354,10 +351,8 @@ class TransformerLayer(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        self.conv.reset_parameters()  # type: ignore[operator]
-        for module in (self.lin_out, self.norm_attention, *self.feed_forward, self.norm_feed_forward):
-            if isinstance(module, nn.Linear | nn.LayerNorm):
-                module.reset_parameters()
+        for module in self.children():
+            reset(module)
 
     def forward(self, x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         """``args`` and ``kwargs`` (``edge_index`` or a layout, ``edge_type``) go to the attention."""
@@ -370,6 +365,12 @@ class TransformerLayer(nn.Module):
     def _attend(self, x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         out = self.conv(x, *args, **kwargs)
         return self.dropout(self.lin_out(out))
+
+
+def attention_layer(channels: int, heads: int, ff_channels: int, dropout: float) -> TransformerLayer:
+    """A block with multi-head attention over the given edges."""
+    conv = AttentionConv(channels, channels // heads, heads, dropout=dropout)
+    return TransformerLayer(conv, channels, ff_channels, dropout=dropout)
 
 
 class GraphTransformer(TextEncoder):

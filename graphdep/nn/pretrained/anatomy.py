@@ -18,6 +18,7 @@ from graphdep.nn.attention.edge_attention import edge_attention
 from graphdep.nn.attention.layout import AttentionLayout
 from graphdep.nn.attention.relations import EdgeTerms, RelationVectors
 from graphdep.nn.conv.attention_conv import MessageSender
+from graphdep.nn.passes import evaluating, hooked
 from graphdep.nn.pretrained.distances import ENCODERS, DistanceEncoder, Scores
 
 # Terms of a pair without terms.
@@ -408,15 +409,12 @@ def examine(model: Any) -> Anatomy:
     segments = (getattr(config, "type_vocab_size", 0) or 0) if "token_type_ids" in taken else 0
     heads = config.num_attention_heads
     plain = Anatomy(config.hidden_size, heads, 0, (), first, length, segments, distances)
-    training, own = model.training, config._attn_implementation
-    model.eval()
+    own = config._attn_implementation
     try:
-        with torch.no_grad():
-            found = _trial(model, plain)
+        with evaluating(model), torch.no_grad():
+            return _trial(model, plain)
     finally:
         model.set_attn_implementation(own)
-        model.train(training)
-    return found
 
 
 def run_model(
@@ -563,15 +561,13 @@ def _trial(model: Any, plain: Anatomy) -> Anatomy:
     found = replace(plain, hidden_channels=size, head_channels=graph.head_channels, attentions=names)
     handles = hook_blocks(model, found)
     try:
-        states = run_model(model, found, *inputs, graph, return_layers=True)[1]
-        if plain.distances is None:
-            model.set_attn_implementation("eager")
-        alone = [_states_alone(model, found, part) for part in ids.split(sizes.tolist())]
+        with hooked(handles):
+            states = run_model(model, found, *inputs, graph, return_layers=True)[1]
+            if plain.distances is None:
+                model.set_attn_implementation("eager")
+            alone = [_states_alone(model, found, part) for part in ids.split(sizes.tolist())]
     except Exception as error:
         _refuse(model, f"a trial failed with {type(error).__name__}: {error}")
-    finally:
-        for handle in handles:
-            handle.remove()
     if len(states) != found.num_layers + 1:
         _refuse(model, f"it has {found.num_layers} layers, but gave {len(states)} hidden states")
     _check_equal(model, states, [torch.cat(parts) for parts in zip(*alone)])
@@ -596,11 +592,8 @@ def _states_alone(model: Any, anatomy: Anatomy, ids: Tensor) -> list[Tensor]:
         )
         for block in dict.fromkeys(blocks(model, anatomy))
     ]
-    try:
+    with hooked(hooks):
         states.append(model(input_ids=ids[None], **_NO_CAPTURE).last_hidden_state)
-    finally:
-        for hook in hooks:
-            hook.remove()
     return [state.squeeze(0) for state in states]
 
 

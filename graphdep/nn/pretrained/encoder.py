@@ -46,6 +46,7 @@ from graphdep.nn.models.embedding import (
 )
 from graphdep.nn.models.selection import cls_nodes
 from graphdep.nn.models.transformer import TextEncoder
+from graphdep.nn.passes import evaluating, hooked
 from graphdep.nn.prepared import is_prepared, kept, own_layout
 from graphdep.nn.pretrained.anatomy import (
     NAME,
@@ -275,14 +276,9 @@ def try_terms(model: Any, anatomy: Anatomy, terms: Mapping[str, nn.Module]) -> N
     """Raises PyTorch's error unless the model runs with these terms, on a node with a self loop."""
     node = torch.zeros(1, dtype=torch.long, device=model.device)
     data = Data(num_nodes=1, edge_index=node.new_zeros(2, 1), edge_type=node)
-    training = model.training
-    model.eval()
-    try:
-        graph = edges_of_layers(data, attention_modules(model, anatomy), {}, terms)
-        with torch.no_grad():
-            run_model(model, anatomy, node, node, node, graph)
-    finally:
-        model.train(training)
+    graph = edges_of_layers(data, attention_modules(model, anatomy), {}, terms)
+    with evaluating(model), torch.no_grad():
+        run_model(model, anatomy, node, node, node, graph)
 
 
 logger = logging.getLogger("graphdep.nn.pretrained")
@@ -362,12 +358,8 @@ def without_places(model: Any, data: Data, related: Tensor, scored: bool = False
     def leave_out(table: nn.Module, inputs: Any, places: Tensor) -> Tensor:
         return places.masked_fill(nowhere, 0)
 
-    handles = [table.register_forward_hook(leave_out) for table in tables.values()]
-    try:
+    with hooked([table.register_forward_hook(leave_out) for table in tables.values()]):
         yield
-    finally:
-        for handle in handles:
-            handle.remove()
 
 
 def _is_place(name: str, module: nn.Module) -> bool:
@@ -673,12 +665,8 @@ class PretrainedEncoder(TextEncoder):
     @torch.no_grad()
     def _look(self, data: Data, graph: LayerEdges) -> None:
         """A forward pass in evaluation mode that records into ``graph``."""
-        training = self.training
-        self.eval()
-        try:
+        with evaluating(self):
             self._run(data, graph, False)
-        finally:
-            self.train(training)
 
     def to_data(
         self,

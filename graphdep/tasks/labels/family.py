@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graphdep.tasks.labels.settings import COLUMNS, TASKS, LabelConfig, OwnLabelConfig, ParsedLabelConfig
-from graphdep.training.family import LOOKUP, StructureRows, TaskFamily
+from graphdep.training.family import DT_STRUCTURE, LOOKUP, TaskFamily
 
 LABELS = TaskFamily(
     name="labels",
@@ -11,10 +11,7 @@ LABELS = TaskFamily(
     configs={"labels": LabelConfig, "parsed-labels": ParsedLabelConfig, "own-labels": OwnLabelConfig},
     learner="graphdep.tasks.labels.model:LabelTask",
     default_models=("transformer", "dt", "dt@random", "bilstm", "word-average"),
-    structure=(
-        StructureRows("transformer", "dt", "dt@random-labels", "transformer@shuffled", "transformer-nopos"),
-        StructureRows("bert", "bert-dt", "bert-dt@random-labels", "bert@shuffled"),
-    ),
+    structure=DT_STRUCTURE,
     unit_name="words",
     gives="labels of words",
     predicted='for words, a .jsonl file with "words" and, if the model reads marks, "mark", labels are '

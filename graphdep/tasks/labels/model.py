@@ -25,7 +25,6 @@ from graphdep.training.build import (
     BuildInputs,
     complete_encoder,
     grouped_optimizer,
-    make_optimizer,
     start_encoder,
     training_options,
 )
@@ -367,13 +366,12 @@ class LabelTask(WordTask):
         if parts.labels is None:
             raise ValueError("'labels' must be given, those of the data")
         model = build_label_model(config, parts, len(parts.labels))
-        scratch = parts.pretrained is None
         return cls(
             model,
             cls.make_edges(config),
             scoring_of(config, parts.labels),
             config.spec.metrics,
-            make_optimizer(config) if scratch else grouped_optimizer(config, model),
+            grouped_optimizer(config, model),
             chain=build_chain(config, parts.labels),
             scaffold=build_scaffold(config, parts, model),
             scaffold_weight=config.scaffold,

@@ -114,17 +114,12 @@ def predict_conllu(task: Any, request: FileRequest) -> FilePrediction:
     named = [column.write(sentence, answer.labels) for sentence, answer in zip(sentences, answers)]
     words, failures, cut = sum(map(len, sentences)), model.parser_failures, model.cut_words
     counts = {"key": column.key, "parser_failures": failures, "cut_words": cut}
-    unknown, lacking = model._ready().unknown_words()
-    return FilePrediction(
+    said = f"{column.key} of {plural(words, 'word')} in {plural(len(sentences), 'sentence')}"
+    return model._prediction(
         "".join(format_conllu(sentence) + "\n" for sentence in named),
-        {"sentences": len(sentences), "words": words, **counts, **unknown},
-        [
-            *([f"{plural(cut, 'word')} without a label, beyond the encoder's max_length"] if cut else []),
-            *lacking,
-            and_unparsed(
-                f"{column.key} of {plural(words, 'word')} in {plural(len(sentences), 'sentence')}", failures
-            ),
-        ],
+        {"sentences": len(sentences), "words": words, **counts},
+        [f"{plural(cut, 'word')} without a label, beyond the encoder's max_length"] if cut else [],
+        and_unparsed(said, failures),
     )
 
 
@@ -164,26 +159,18 @@ def predict_columns(task: Any, request: FileRequest) -> FilePrediction:
     words, cut = sum(map(len, examples)), model.cut_words
     parsed, failures = model._ready().parsed, model.parser_failures
     counts = {"parsed": parsed, "parser_failures": failures, "cut_words": cut}
-    unknown, lacking = model._ready().unknown_words()
     labels = [answer.labels for answer in answers]
     rows = (_row(example) | {_LABELS: own} for example, own in zip(examples, labels))
     objects = request.output == ".jsonl"
-    return FilePrediction(
+    unread = [f"{plural(cut, 'word')} without a label, beyond the encoder's max_length"]
+    said = f"labels of {plural(words, 'word')} in {plural(len(examples), 'example')}"
+    return model._prediction(
         "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         if objects
         else with_labels(request.source, found, labels, outside),
-        {"sentences": len(examples), "words": words, **counts, **unknown},
-        [
-            *found.notes,
-            *([f"{plural(cut, 'word')} without a label, beyond the encoder's max_length"] if cut else []),
-            *lacking,
-            and_unparsed(
-                f"labels of {plural(words, 'word')} in {plural(len(examples), 'example')}",
-                failures,
-                parsed=parsed,
-            ),
-        ],
-        model._ready().taken,
+        {"sentences": len(examples), "words": words, **counts},
+        [*found.notes, *(unread if cut else [])],
+        and_unparsed(said, failures, parsed=parsed),
     )
 
 
@@ -249,21 +236,16 @@ def predict_json_lines(task: Any, request: FileRequest) -> FilePrediction:
     )
     parsed, failures = model._ready().parsed, model.parser_failures
     counts = {"parsed": parsed, "parser_failures": failures, "cut_words": cut}
-    unknown, lacking = model._ready().unknown_words()
-    return FilePrediction(
+    said = f"labels of {plural(words, 'word')} in {plural(len(rows), 'sentence')}"
+    return model._prediction(
         "".join(lines),
-        {"sentences": len(rows), "words": words, **counts, **unknown, "replaced": replaced},
+        {"sentences": len(rows), "words": words, **counts},
         [
             *([f"labels of {plural(replaced, 'row')} were replaced"] if replaced else []),
             *([f"{plural(cut, 'word')} without a label, beyond max_words or max_length"] if cut else []),
-            *lacking,
-            and_unparsed(
-                f"labels of {plural(words, 'word')} in {plural(len(rows), 'sentence')}",
-                failures,
-                parsed=parsed,
-            ),
         ],
-        model._ready().taken,
+        and_unparsed(said, failures, parsed=parsed),
+        replaced=replaced,
     )
 
 

@@ -380,14 +380,6 @@ class LabelConfig(WordConfig, kind="labels"):
     """
 
     task: str = "ud-tags"
-    model: str = "dt"
-    encoder: str = setting(
-        "transformer",
-        "Encoder: transformer, lisa, gate or g2g over the edges; word-average, lstm, bilstm, bilstm-deep or "
-        "bigru over words; bilstm-labels over words and the labels of their arcs; tree-lstm, bitree-lstm, "
-        "tree-transformer or dt-rnn over the dependency tree; for models whose names begin with bert, a "
-        "pretrained encoder: a folder or a name on the Hugging Face hub.",
-    )
     key: str | None = setting(
         UPOS,
         "Label in ud-tags and in files of CoNLL-U and spaCy (upos if none): upos, xpos, deprel, lemma, "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graphdep.tasks.sentences.settings import COLUMNS, PAPER, TASKS, CSVConfig, SentenceConfig
-from graphdep.training.family import BAG, StructureRows, TaskFamily
+from graphdep.training.family import BAG, DT_STRUCTURE, TaskFamily
 
 SENTENCES = TaskFamily(
     name="sentence",
@@ -11,10 +11,7 @@ SENTENCES = TaskFamily(
     configs={"sentence": SentenceConfig, "csv": CSVConfig},
     learner="graphdep.tasks.sentences.model:SentenceTask",
     default_models=("transformer", "dt-lr", "dt-rg", "dt"),
-    structure=(
-        StructureRows("transformer", "dt", "dt@random-labels", "transformer@shuffled", "transformer-nopos"),
-        StructureRows("bert", "bert-dt", "bert-dt@random-labels", "bert@shuffled"),
-    ),
+    structure=DT_STRUCTURE,
     unit_name="sentences",
     gives="sentence vectors",
     predicted='for texts and pairs, "prediction" and "probability_NAME"',

@@ -37,7 +37,6 @@ from graphdep.training.build import (
     build_encoder,
     encoder_reads,
     grouped_optimizer,
-    make_optimizer,
     training_options,
 )
 from graphdep.training.family import BAG, FilePrediction, FileRequest, label_columns
@@ -291,10 +290,9 @@ class SentenceTask(EncoderTask):
         if parts.pretrained is None:
             sizes = parts.num_words, parts.num_relations, parts.vectors
             model = build_model(config, *sizes, num_classes=classes)
-            optimizer = make_optimizer(config)
         else:
             model = build_pretrained_model(config, classes, parts.num_relations, parts.pretrained)
-            optimizer = grouped_optimizer(config, model)
+        optimizer = grouped_optimizer(config, model)
         return cls(model, cls.make_edges(config), spec.goal, optimizer, **training_options(config))
 
     @classmethod

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence, Sized
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -33,6 +33,7 @@ from graphdep.io.limits import (
     shown,
 )
 from graphdep.nn.models.transformer import TextEncoder
+from graphdep.nn.passes import evaluating
 from graphdep.parsing.enhanced import check_arcs, check_engine
 from graphdep.parsing.inputs import ADVICE, has_own_tree, read_examples
 from graphdep.parsing.parser import Input, Parser, WordLimit
@@ -122,8 +123,7 @@ def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
     text, replaced = write_rows(request.kind, [row.values for row in rows], predicted, names)
     own, cut = int(model.own_trees.sum()), plural(model._cut_examples, "row")
     notes = [f"columns of the input were replaced: {', '.join(replaced)}"]
-    unknown, lacking = model._ready().unknown_words()
-    return FilePrediction(
+    return model._prediction(
         text,
         {
             "rows": len(rows),
@@ -131,17 +131,11 @@ def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
             "parser_failures": model.parser_failures,
             "cut_words": model.cut_words,
             "cut_rows": model._cut_examples,
-            **unknown,
-            "replaced": replaced,
         },
-        [
-            *(notes if replaced else []),
-            *([f"own trees: {plural(own, 'text')}"] if own else []),
-            *lacking,
-            and_unparsed(plural(len(rows), "row"), model.parser_failures)
-            + (f", {plural(model.cut_words, 'word')} cut in {cut}" if model.cut_words else ""),
-        ],
-        model._ready().taken,
+        [*(notes if replaced else []), *([f"own trees: {plural(own, 'text')}"] if own else [])],
+        and_unparsed(plural(len(rows), "row"), model.parser_failures)
+        + (f", {plural(model.cut_words, 'word')} cut in {cut}" if model.cut_words else ""),
+        replaced=replaced,
     )
 
 
@@ -652,19 +646,9 @@ class _InMemory(nn.Module):
         return trees_data(trees, relations, vocab=vocab, tokens=tokens, **options)
 
 
-@contextmanager
-def _evaluation_mode(checkpoint: Any) -> Iterator[None]:
-    """Sets a model in memory to evaluation mode and restores its mode at the end."""
-    if not isinstance(checkpoint, _InMemory):
-        yield
-        return
-    encoder = checkpoint.model["encoder"]
-    training = encoder.training
-    encoder.eval()
-    try:
-        yield
-    finally:
-        encoder.train(training)
+def _evaluation_mode(checkpoint: Any) -> AbstractContextManager[None]:
+    """Evaluation mode of a model in memory; loaded models are always in it."""
+    return evaluating(checkpoint.model["encoder"]) if isinstance(checkpoint, _InMemory) else nullcontext()
 
 
 def _check_texts(texts: Any, intake: Intake | None = None) -> list[Input]:

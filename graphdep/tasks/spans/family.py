@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graphdep.tasks.spans.settings import COLUMNS, TASKS, OwnSpanConfig, SpanConfig
-from graphdep.training.family import BAG, LOOKUP, StructureRows, TaskFamily
+from graphdep.training.family import BAG, DT_STRUCTURE, LOOKUP, TaskFamily
 
 SPANS = TaskFamily(
     name="spans",
@@ -11,10 +11,7 @@ SPANS = TaskFamily(
     configs={"spans": SpanConfig, "own-spans": OwnSpanConfig},
     learner="graphdep.tasks.spans.model:SpanTask",
     default_models=("transformer", "dt", "dt@random", "bilstm", "word-average"),
-    structure=(
-        StructureRows("transformer", "dt", "dt@random-labels", "transformer@shuffled", "transformer-nopos"),
-        StructureRows("bert", "bert-dt", "bert-dt@random-labels", "bert@shuffled"),
-    ),
+    structure=DT_STRUCTURE,
     unit_name="spans",
     gives="labels of marked spans",
     predicted='for spans, a .jsonl file with "spans" of "words" or of a "text", or a .csv or .tsv file with '

@@ -30,7 +30,6 @@ from graphdep.training.build import (
     BuildInputs,
     complete_encoder,
     grouped_optimizer,
-    make_optimizer,
     start_encoder,
     training_options,
 )
@@ -133,9 +132,7 @@ class SpanTask(WordTask):
         if parts.labels is None:
             raise ValueError("'labels' must be given, those of the data")
         model = build_span_model(config, parts, len(parts.labels))
-        scratch = parts.pretrained is None
-        optimizer = make_optimizer(config) if scratch else grouped_optimizer(config, model)
-        return cls._of(config, parts.labels, model, optimizer)
+        return cls._of(config, parts.labels, model, grouped_optimizer(config, model))
 
     @classmethod
     def _of(

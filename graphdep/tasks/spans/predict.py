@@ -150,20 +150,13 @@ def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
     parsed, failures, lost = model._ready().parsed, model.parser_failures, model.lost_spans
     counts = {"rows": len(rows), "parsed": parsed, "parser_failures": failures, "lost_spans": lost}
     notes = [f"columns of the input were replaced: {', '.join(replaced)}"]
-    unknown, lacking = model._ready().unknown_words()
     unread = [f"{plural(lost, 'row')} without a prediction: a span is beyond max_words or max_length"]
-    return FilePrediction(
+    return model._prediction(
         text,
-        {**counts, **unknown, "replaced": replaced},
-        [
-            *said,
-            *(notes if replaced else []),
-            *(unread if lost else []),
-            *words,
-            *lacking,
-            and_unparsed(plural(len(rows), "row"), failures, parsed=parsed),
-        ],
-        model._ready().taken,
+        counts,
+        [*said, *(notes if replaced else []), *(unread if lost else []), *words],
+        and_unparsed(plural(len(rows), "row"), failures, parsed=parsed),
+        replaced=replaced,
     )
 
 

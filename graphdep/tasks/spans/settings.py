@@ -171,14 +171,6 @@ class SpanConfig(WordConfig, kind="spans"):
     """
 
     task: str = "semeval2010"
-    model: str = "dt"
-    encoder: str = setting(
-        "transformer",
-        "Encoder: transformer, lisa, gate or g2g over the edges; word-average, lstm, bilstm, bilstm-deep or "
-        "bigru over words; bilstm-labels over words and the labels of their arcs; tree-lstm, bitree-lstm, "
-        "tree-transformer or dt-rnn over the dependency tree; for models whose names begin with bert, a "
-        "pretrained encoder: a folder or a name on the Hugging Face hub.",
-    )
     direction: bool | None = setting(None, "semeval2010: labels include the direction of the relation.")
     domain: str | None = setting(None, "aspects: domain of the reviews.")
     polarities: int | None = setting(None, "aspects: number of polarities.")
@@ -228,10 +220,6 @@ class SpanConfig(WordConfig, kind="spans"):
     def num_spans(self) -> int:
         """Number of spans in an example, 1 or 2."""
         return self.span_task.num_spans
-
-    @property
-    def marked(self) -> bool:
-        return True
 
     @property
     def outside_label(self) -> str | None:

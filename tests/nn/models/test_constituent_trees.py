@@ -27,7 +27,7 @@ from graphdep.nn.models import (
 from graphdep.nn.models.baselines.constituent_trees import BinaryTrees, binary_trees
 from graphdep.vocab import PhraseVocab
 from graphdep.vocab.vocab import UPOS, tag_id
-from tests.kit.slow import assert_same_gradients
+from tests.kit.slow import assert_formulas, assert_same_gradients
 from tests.kit.trees import Pair, bracketed_sentence, nested
 
 VOCAB = Vocab("abcdefgh")
@@ -203,7 +203,7 @@ def make_lstm(seed: int = 0, **options) -> BinaryTreeLSTM:
     return model
 
 
-def literal(model: BinaryTreeLSTM, sentence: Sentence) -> tuple[Tensor, list[Tensor]]:
+def literal(model: BinaryTreeLSTM, sentence: Sentence) -> list[Tensor]:
     """Eq. 9-14 by recursion, gate by gate: the state of the whole, and those of the words."""
     size = model.hidden_channels
     ids = to_data([sentence], vocab=VOCAB).input_ids[1:]
@@ -240,20 +240,13 @@ def literal(model: BinaryTreeLSTM, sentence: Sentence) -> tuple[Tensor, list[Ten
         c = i.sigmoid() * candidate.tanh() + lf.sigmoid() * lc + rf.sigmoid() * rc
         return o.sigmoid() * c.tanh(), c
 
-    return state(nested(sentence, model.binarized))[0], words
+    return [state(nested(sentence, model.binarized))[0], *words]
 
 
 @each_leaf
 @pytest.mark.parametrize("binarized", ["left", "head"])
 def test_equals_the_equations(leaf: str, binarized: str) -> None:
-    model, rng = make_lstm(leaf=leaf, binarized=binarized), random.Random(1)
-    for words in (1, 2, 5, 9, 12):
-        sentence = bracketed_sentence(rng, words)
-        out = model(to_data([sentence], vocab=VOCAB, phrases="spans"))
-        whole, each = literal(model, sentence)
-        expected = torch.stack([whole, *each])
-        torch.testing.assert_close(out, expected, rtol=0, atol=1e-12)
-        assert_same_gradients(out, expected, model)
+    assert_formulas(make_lstm(leaf=leaf, binarized=binarized), VOCAB, literal)
 
 
 def test_sizes_of_the_paper() -> None:
@@ -339,13 +332,7 @@ def literal_bitree(model: BiTreeLSTM, sentence: Sentence) -> list[Tensor]:
 
 @pytest.mark.parametrize("binarized", ["left", "head"])
 def test_equals_the_formulas(binarized: str) -> None:
-    model, rng = make_bitree(binarized=binarized), random.Random(1)
-    for words in (1, 2, 5, 9):
-        sentence = bracketed_sentence(rng, words)
-        out = model(to_data([sentence], vocab=VOCAB, phrases="spans"))
-        expected = torch.stack(literal_bitree(model, sentence))
-        torch.testing.assert_close(out, expected, rtol=0, atol=1e-12)
-        assert_same_gradients(out, expected, model)
+    assert_formulas(make_bitree(binarized=binarized), VOCAB, literal_bitree)
 
 
 def test_number_of_parameters() -> None:
@@ -474,13 +461,7 @@ def literal_meta(model, sentence: Sentence) -> list[Tensor]:
 @each_cell
 @pytest.mark.parametrize("binarized", ["left", "head"])
 def test_equals_the_formulas_of_meta(kind: type, cell: str, binarized: str) -> None:
-    model, rng = make_meta(kind, cell=cell, binarized=binarized), random.Random(1)
-    for words in (1, 2, 5, 9):
-        sentence = bracketed_sentence(rng, words)
-        out = model(to_data([sentence], vocab=VOCAB, phrases="tagged"))
-        expected = torch.stack(literal_meta(model, sentence))
-        torch.testing.assert_close(out, expected, rtol=0, atol=1e-12)
-        assert_same_gradients(out, expected, model)
+    assert_formulas(make_meta(kind, cell=cell, binarized=binarized), VOCAB, literal_meta, phrases="tagged")
 
 
 def test_tags_make_the_composition() -> None:

@@ -14,9 +14,9 @@ from torch_geometric.data import Batch, Data
 from graphdep import NodeType, Sentence, Vocab, to_data
 from graphdep.nn.models import ConstituencyTreeTransformer, DependencyTreeTransformer, TreeTransformer
 from graphdep.nn.models.baselines.tree_transformer import BranchAttention, _slots
-from tests.kit.slow import assert_same_gradients, slow_block
+from tests.kit.slow import assert_formulas, assert_same_gradients, slow_block
 from tests.kit.strategies import example_lists
-from tests.kit.trees import bracketed_sentence, random_sentence
+from tests.kit.trees import random_sentence
 
 VOCAB = Vocab("abcdefgh")
 
@@ -148,14 +148,8 @@ def of_constituents(model: ConstituencyTreeTransformer, sentence: Sentence) -> l
 @each_codes
 @pytest.mark.parametrize("kind", KINDS)
 def test_equals_the_formulas(kind: type, form: str, codes: bool) -> None:
-    model, rng = make_branches(kind, form=form, position_codes=codes), random.Random(1)
-    for words in (1, 2, 5, 9):
-        sentence = bracketed_sentence(rng, words)
-        out = model(to_data([sentence], vocab=VOCAB, phrases="spans"))
-        literal = of_dependencies if kind is DependencyTreeTransformer else of_constituents
-        expected = torch.stack(literal(model, sentence))
-        torch.testing.assert_close(out, expected, rtol=0, atol=1e-12)
-        assert_same_gradients(out, expected, model)
+    literal = of_dependencies if kind is DependencyTreeTransformer else of_constituents
+    assert_formulas(make_branches(kind, form=form, position_codes=codes), VOCAB, literal)
 
 
 def test_several_root_words_add_up() -> None:

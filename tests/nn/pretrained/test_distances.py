@@ -19,6 +19,7 @@ from graphdep.nn.models import RelationEmbedding
 from graphdep.nn.pretrained import PretrainedEncoder, distances, load_encoder
 from graphdep.nn.pretrained.loading import encoder_of_state, encoder_state
 from graphdep.transforms import resolve
+from tests.kit.slow import assert_close_and_backward
 
 LEAST = torch.finfo(torch.double).min
 COUNT = len(RelationVocab())
@@ -97,11 +98,7 @@ def test_states_and_gradients_are_those_of_the_model_with_its_mask(made, form, e
     examples = [states_over(model, data, pairs_of(data)) for data in explicit]
     expected = [torch.cat([state[0] for state in states]) for states in zip(*examples)]
     assert len(layers) == len(expected) == 4
-    for layer, wanted in zip(layers, expected):
-        torch.testing.assert_close(layer, wanted, rtol=1e-9, atol=1e-9)
-    weight = torch.randn(x.shape, generator=torch.Generator().manual_seed(0), dtype=x.dtype)
-    (x * weight).sum().backward()
-    (expected[-1] * weight).sum().backward()
+    assert_close_and_backward(x, layers, expected)
     gradients = {name: p.grad for name, p in model.named_parameters()}
     for name, parameter in encoder.model.named_parameters():
         if parameter.grad is None:  # a table that rotates

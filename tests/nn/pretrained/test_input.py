@@ -18,6 +18,7 @@ from graphdep.data import EncodedUtterance, mark_words, text_data
 from graphdep.nn.models import SIA, RelationEmbedding, TokenModel
 from graphdep.nn.pretrained import PretrainedEncoder
 from graphdep.transforms import ChainTree, CompleteEdges, RelationEdges, resolve
+from tests.kit.slow import assert_close_and_backward
 from tests.kit.trees import random_sentence
 
 RELATIONS = RelationVocab()
@@ -124,11 +125,7 @@ def test_dam_equals_the_padded_model_with_its_mask(make, family, direction, posi
     x, layers = encoder(batch, return_layers=True)
     expected = run_padded(padded, embedding, batch, additive_mask(batch, direction))
     assert len(layers) == len(expected) == 4
-    for layer, wanted in zip(layers, expected):
-        torch.testing.assert_close(layer, wanted, rtol=1e-9, atol=1e-9)
-    weight = torch.randn(x.shape, generator=torch.Generator().manual_seed(0), dtype=x.dtype)
-    (x * weight).sum().backward()
-    (expected[-1] * weight).sum().backward()
+    assert_close_and_backward(x, layers, expected)
     for (name, p), q in zip(encoder.model.named_parameters(), padded.parameters()):
         assert p.grad.any(), name
         torch.testing.assert_close(p.grad, q.grad, rtol=1e-7, atol=1e-9)

@@ -28,6 +28,7 @@ from graphdep.parsing import Parser
 from graphdep.parsing.parser import Parsed
 from graphdep.sentence import join_sentences
 from graphdep.transforms import ChainTree, resolve
+from tests.kit.slow import assert_close_and_backward
 from tests.kit.trees import random_sentence
 
 FAMILIES = ("bert", "roberta")
@@ -94,11 +95,7 @@ def assert_same(encoder: PretrainedEncoder, padded, batch: Batch, mask: Tensor |
     expected = run_padded(padded, batch, mask)
     assert torch.equal(x, layers[-1])
     assert len(layers) == len(expected) == encoder.num_layers + 1
-    for layer, wanted in zip(layers, expected):
-        torch.testing.assert_close(layer, wanted, rtol=1e-9, atol=1e-9)
-    weight = torch.randn(x.shape, generator=torch.Generator().manual_seed(0), dtype=x.dtype)
-    (x * weight).sum().backward()
-    (expected[-1] * weight).sum().backward()
+    assert_close_and_backward(x, layers, expected)
     gradients = {name: p.grad for name, p in padded.named_parameters()}
     assert len(gradients) == len([*encoder.parameters()]) > 40
     for name, parameter in encoder.model.named_parameters():

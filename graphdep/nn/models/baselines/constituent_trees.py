@@ -16,7 +16,7 @@ from graphdep.nn.attention.layout import TensorContainer
 from graphdep.nn.models.embedding import word_embedding
 from graphdep.nn.models.transformer import TextEncoder, root_nodes, utterance_of, words_of
 from graphdep.nn.prepared import kept
-from graphdep.transforms.nodes import expand_ranges
+from graphdep.transforms.nodes import arcs_to_top, expand_ranges
 from graphdep.transforms.options import require_key
 from graphdep.vocab.vocab import PhraseVocab
 
@@ -232,10 +232,7 @@ class SpanLevels:
         # Single words stand before spans; restore the order of the utterances.
         first = torch.cat([number[: self.word.numel()], spans.first])
         self.top = self.top[first[self.top].argsort()]
-        depth, jump = (above != number).long(), above
-        while not torch.equal(jump, jump[jump]):  # doubles the distance at each step
-            depth = depth + depth[jump]
-            jump = jump[jump]
+        depth = arcs_to_top(above)
         self.order = depth.argsort(descending=True, stable=True)
         sizes = torch.bincount(depth).flip(0)
         place = torch.empty_like(number)
@@ -278,7 +275,9 @@ class BinaryLevels(TensorContainer):
         self.num_words, inner = trees.word.numel(), trees.left.numel()
         node = torch.arange(self.num_words + inner, device=trees.word.device)
         is_word = node < self.num_words
-        depth = _depth(trees, node)
+        above = node.clone()
+        above[trees.left] = above[trees.right] = node[self.num_words :]
+        depth = arcs_to_top(above)
         order = (2 * depth.neg() + is_word).argsort(stable=True)
         sizes = torch.bincount(depth).flip(0)
         place = torch.empty_like(node)
@@ -352,17 +351,6 @@ def _size(level: _Level) -> int:
 
 def _rows(states: States, places: Tensor) -> States:
     return tuple(state.index_select(0, places) for state in states)
-
-
-def _depth(trees: BinaryTrees, node: Tensor) -> Tensor:
-    """Number of arcs from each node to the top."""
-    above = node.clone()
-    above[trees.left] = above[trees.right] = node[trees.word.numel() :]
-    depth = (above != node).long()
-    while not torch.equal(above, above[above]):  # doubles the distance at each step
-        depth = depth + depth[above]
-        above = above[above]
-    return depth
 
 
 class ConstituentEncoder(TextEncoder):
@@ -550,7 +538,7 @@ class BiTreeLSTM(ConstituentEncoder):
     ) -> None:
         super().__init__(
             num_words,
-            hidden_channels=check_count("hidden_channels", hidden_channels, 1),
+            hidden_channels=hidden_channels,
             binarized=binarized,
             dropout=dropout,
             vectors=vectors,
@@ -593,10 +581,6 @@ class _UpwardCell(nn.Module):
         self.lin_c = nn.Linear(2 * channels, 3 * channels, bias=False)
         self.lin_o = nn.Linear(channels, channels, bias=False)
 
-    def reset_parameters(self) -> None:
-        for lin in (self.lin_x, self.lin_h, self.lin_c, self.lin_o):
-            lin.reset_parameters()
-
     def inputs(self, x: Tensor) -> Tensor:
         """The terms of the head words in all five gates."""
         i, f, g, o = self.lin_x(x).chunk(4, dim=-1)
@@ -627,10 +611,6 @@ class _DownwardCell(nn.Module):
         self.lin_h = nn.Linear(2 * channels, 4 * channels, bias=False)
         self.lin_c = nn.Linear(2 * channels, 2 * channels, bias=False)
         self.lin_o = nn.Linear(channels, channels, bias=False)
-
-    def reset_parameters(self) -> None:
-        for lin in (self.lin_x, self.lin_h, self.lin_c, self.lin_o):
-            lin.reset_parameters()
 
     def top(self, gates: Tensor) -> States:
         i, _, g, o = gates.chunk(4, dim=-1)

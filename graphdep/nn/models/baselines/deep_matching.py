@@ -12,7 +12,6 @@ from torch_geometric.nn.inits import reset
 
 from graphdep.io.limits import check_choice, check_count, check_divides
 from graphdep.nn.attention.layout import AttentionLayout
-from graphdep.nn.conv.attention_conv import AttentionConv
 from graphdep.nn.dropout import Dropout
 from graphdep.nn.models.baselines.matching import (
     MatchingModel,
@@ -21,7 +20,7 @@ from graphdep.nn.models.baselines.matching import (
     logit_of,
     padded_images,
 )
-from graphdep.nn.models.transformer import TransformerLayer
+from graphdep.nn.models.transformer import attention_layer
 
 
 class AttentiveModule(nn.Module):
@@ -101,15 +100,8 @@ class TurnTransformer(nn.Module):
         check_divides("heads", heads, "hidden_channels", hidden_channels)
         self.turn = nn.Embedding(max_turns, hidden_channels) if max_turns else None
         self.dropout = Dropout(dropout)
-        size = hidden_channels // heads
         self.layers = nn.ModuleList(
-            TransformerLayer(
-                AttentionConv(hidden_channels, size, heads, dropout=dropout),
-                hidden_channels,
-                ff_channels,
-                dropout=dropout,
-            )
-            for _ in range(num_layers)
+            attention_layer(hidden_channels, heads, ff_channels, dropout) for _ in range(num_layers)
         )
         self.reset_parameters()
 
@@ -294,12 +286,6 @@ class _Block(nn.Module):
         self.lin_match = nn.Linear(second * side * side, channels)
         self.turns = TurnAccumulator(channels, channels, "last", 1)
         self.lin = nn.Linear(channels, 1)
-
-    def reset_parameters(self) -> None:
-        for module in (*self.own, *self.crossed, *self.compress, *self.norm):
-            reset(module)
-        for module in (self.conv1, self.conv2, self.lin_match, self.turns, self.lin):
-            module.reset_parameters()
 
     def seen(self, texts: Texts, masks: Texts) -> tuple[Texts, Texts]:
         """The results of self-attention and of cross-attention of both texts."""

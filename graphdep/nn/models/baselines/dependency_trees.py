@@ -199,10 +199,6 @@ class _UpwardCell(nn.Module):
         self.lin_iou = nn.Linear(channels, 3 * channels, bias=False)
         self.lin_f = nn.Linear(channels, channels, bias=False)
 
-    def reset_parameters(self) -> None:
-        for lin in (self.lin_x, self.lin_iou, self.lin_f):
-            lin.reset_parameters()
-
     @property
     def channels(self) -> int:
         return self.lin_f.in_features
@@ -239,10 +235,6 @@ class _DownwardCell(nn.Module):
         super().__init__()
         self.lin_x = nn.Linear(in_channels, 4 * channels)
         self.lin_h = nn.Linear(channels, 4 * channels, bias=False)
-
-    def reset_parameters(self) -> None:
-        self.lin_x.reset_parameters()
-        self.lin_h.reset_parameters()
 
     def forward(self, gates: Tensor, h: Tensor | None, c: Tensor | None) -> tuple[Tensor, Tensor]:
         """The states of nodes from the input terms and the states of their governors, if any."""

@@ -11,14 +11,13 @@ from torch_geometric.utils import cumsum, scatter
 
 from graphdep.io.limits import check_choice, check_count, check_divides, check_least
 from graphdep.nn.attention.layout import AttentionLayout, TensorContainer
-from graphdep.nn.conv.attention_conv import AttentionConv
 from graphdep.nn.dropout import Dropout
 from graphdep.nn.models.baselines.constituent_trees import ConstituentEncoder, SpanLevels
 from graphdep.nn.models.baselines.dependency_trees import sum_children, tree_levels
 from graphdep.nn.models.embedding import NodeEmbedding, word_embedding
 from graphdep.nn.models.transformer import (
     TextEncoder,
-    TransformerLayer,
+    attention_layer,
     root_nodes,
     utterance_of,
     with_positions_in_utterance,
@@ -219,8 +218,7 @@ class TreeTransformer(TextEncoder):
         check_divides("heads", heads, "hidden_channels", hidden_channels)
         self.hidden_channels = hidden_channels
         self.embedding = word_embedding(num_words, hidden_channels, vectors, dropout)
-        conv = AttentionConv(hidden_channels, hidden_channels // heads, heads, dropout=dropout)
-        self.layer = TransformerLayer(conv, hidden_channels, ff_channels, dropout=dropout)
+        self.layer = attention_layer(hidden_channels, heads, ff_channels, dropout)
         self.lin_out = nn.Linear(hidden_channels, hidden_channels)
 
     def prepare_batch(self, data: Data, device: torch.device) -> None:
@@ -559,12 +557,7 @@ class UniversalEncoder(TextEncoder):
         self.pair = None if attends else nn.Embedding(buckets, hidden_channels)
         self.dropout = Dropout(dropout)
         self.layers = nn.ModuleList(
-            TransformerLayer(
-                AttentionConv(hidden_channels, hidden_channels // heads, heads, dropout=dropout),
-                hidden_channels,
-                ff_channels,
-                dropout=dropout,
-            )
+            attention_layer(hidden_channels, heads, ff_channels, dropout)
             if attends
             else nn.Linear(hidden_channels, hidden_channels)
             for _ in range(num_layers)
