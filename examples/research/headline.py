@@ -83,7 +83,9 @@ def headline(said: str, results: Path, designs: Path) -> str:
     file, _, part = said.partition(" ")
     lines = lines_of(HERE / file, results, designs)
     if part == "digests":
-        return ", ".join(line.source for line in lines) + ".\n"
+        return "; ".join(f"{line.name.partition(',')[0]}: {line.source}" for line in lines) + ".\n"
+    if part:
+        raise ValueError(f"{said}: neither the table nor its digests (got {part!r})")
     header = ["test split", *COLUMNS.values(), "gain over the best [95%]", "verdict"]
     rows = [header, ["---"] * len(header)]
     for line in lines:

@@ -773,7 +773,8 @@ def export(
     output: Annotated[
         Path,
         typer.Option(
-            metavar="FOLDER", help="Folder for the files; replaces an earlier export of the same settings."
+            metavar="FOLDER",
+            help="Folder for the files; replaces an earlier export with the same settings and data.",
         ),
     ],
     overwrite: o.Overwrite = False,

@@ -462,9 +462,9 @@ def brief(value: object, size: int = 80) -> str:
     return text if len(text) <= size else f"{text[: size - 3]}..."
 
 
-def _readable(message: str) -> str:
-    """A message that may quote a whole line, cut."""
-    return message if len(message) <= 1_000 else f"{message[:1_000]}..."
+def _shortened(message: str) -> str:
+    """A message that may quote a whole line, without its middle."""
+    return message if len(message) <= 1_000 else f"{message[:800]} ... {message[-200:]}"
 
 
 class LineError(ValueError):
@@ -479,7 +479,7 @@ class LineError(ValueError):
 
     def __init__(self, message: str, path: str | os.PathLike[str], line: int, value: str = "") -> None:
         got = f" (got {brief(value)})" if value else ""
-        super().__init__(f"{path}:{line}: {_readable(message)}{got}")
+        super().__init__(f"{path}:{line}: {_shortened(message)}{got}")
         self.message, self.path, self.line, self.value = message, path, line, value
 
 
@@ -487,7 +487,7 @@ def place_error(place: str, message: str, value: object = None) -> ValueError:
     """An error that names the place and the value: ``place: message (got value)``, or ``(got part in
     value)`` of a message that has a part of it.
     """
-    message = _readable(message)
+    message = _shortened(message)
     if value is not None:
         text = brief(value)
         in_part = " (got " in message and message.endswith(")")

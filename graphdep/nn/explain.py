@@ -160,10 +160,9 @@ class ExplainableModel(nn.Module):
         ]
         for encoder in self._encoders:
             encoder.given_vectors = other
-        try:
-            yield
-        finally:
-            for handle in handles:
-                handle.remove()
-            for encoder in self._encoders:
-                encoder.given_vectors = None
+        with hooked(handles):
+            try:
+                yield
+            finally:
+                for encoder in self._encoders:
+                    encoder.given_vectors = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from torch import nn
@@ -18,11 +18,12 @@ def evaluating(model: nn.Module) -> Iterator[None]:
         yield
     finally:
         for module, training in modes:
-            module.training = training
+            if module.training != training:
+                module.train(training)  # which a module may extend
 
 
 @contextmanager
-def hooked(handles: Iterable[RemovableHandle]) -> Iterator[None]:
+def hooked(handles: Sequence[RemovableHandle]) -> Iterator[None]:
     """Keeps hooks until the end, then removes them."""
     try:
         yield

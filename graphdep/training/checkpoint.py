@@ -131,15 +131,17 @@ def read_model_folder(folder: str | os.PathLike[str]) -> dict[str, Any]:
     return {"graphdep": {**run, **parts}, "state_dict": weights}
 
 
-def exported_files(folder: Path, config: Mapping[str, Any]) -> set[str]:
+def exported_files(folder: Path, config: Mapping[str, Any], data: str | None) -> set[str]:
     """The names of the files of an exported folder that are unchanged, by the digests in its ``config.json``;
-    empty if the folder is not an export of these settings.
+    empty if the folder is not an export of these settings and data (their digest).
     """
     try:
         said = _read(folder / MODEL_CONFIG)
     except (OSError, ValueError):
         return set()
-    if said.pop("digest", None) != values_digest(said) or said["run"]["config"] != config:
+    if said.pop("digest", None) != values_digest(said):
+        return set()
+    if (said["run"]["config"], said["run"]["data"].get("digest")) != (config, data):
         return set()
     written = {**said["files"], **said["beside"]}
     kept = {name for name in written if (folder / name).is_file()}

@@ -472,12 +472,12 @@ class TaskEstimator(HubModel, BaseEstimator):
         return asked
 
     def _prediction(
-        self, text: str, counts: Mapping[str, Any], notes: Sequence[str], said: str, **last: Any
+        self, text: str, counts: Mapping[str, Any], notes: Sequence[str], said: str
     ) -> FilePrediction:
-        """A file with predictions; counts and notes include the words that the model does not know."""
+        """A file with predictions. Adds the count and the note of words that the model does not know."""
         known = self._ready()
         unknown, lacking = known.unknown_words()
-        return FilePrediction(text, {**counts, **unknown, **last}, [*notes, *lacking, said], known.taken)
+        return FilePrediction(text, {**counts, **unknown}, [*notes, *lacking, said], known.taken)
 
     def _ready(self) -> Predictor:
         """The predictor, with the current ``batch_size`` and limits."""

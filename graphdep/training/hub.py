@@ -281,8 +281,8 @@ def write_model_folder(
     ``vocab.json``, ``relations.json``, ``encoder.json`` of a pretrained encoder, and last
     ``model.safetensors``. Incomplete folders are refused by :func:`~graphdep.load`.
 
-    Paths in the settings are reduced to names. Unchanged files of an earlier export of the same
-    settings are replaced.
+    Paths in the settings are reduced to names. Unchanged files of an earlier export of this
+    model, with the same settings and data, are replaced.
 
     Args:
         folder: The folder.
@@ -295,7 +295,7 @@ def write_model_folder(
         The names of the files.
 
     Raises:
-        ValueError: If a file of one of these names is not from an earlier export of these settings, or was
+        ValueError: If a file of one of these names is not from an earlier export of this model, or was
             changed since then, and :obj:`overwrite` is not set; or if the folder is that of a run.
     """
     from safetensors.torch import save
@@ -305,8 +305,9 @@ def write_model_folder(
     config = without_folders(state.config)
     if (target / BEST).exists():
         raise ValueError(f"{target} is the folder of a run with {BEST}: choose another folder")
-    unchanged = exported_files(target, json.loads(_json(config.to_dict())))
-    check_replaced(target, _NAMES, unchanged, overwrite=overwrite)
+    settings, data = json.loads(_json(config.to_dict())), state.data.get("digest")
+    unchanged, about = exported_files(target, settings, data), ", not from an export of this model,"
+    check_replaced(target, _NAMES, unchanged, overwrite=overwrite, about=about)
     own = {**state.state_dict(), "config": config.to_dict()}
     beside = {CARD: model_card(config, state, result).encode(), RUN_FILE: run_text(config).encode()}
     parts = {name: own.pop(part) for part, name in PARTS.items() if own[part] is not None}
@@ -407,7 +408,7 @@ class HubModel(ModelHubMixin):
         Args:
             save_directory: The folder.
             overwrite: Also replace files of the same names that are not from an earlier export of
-                these settings, or were changed since. (default: :obj:`False`)
+                this model, or were changed since. (default: :obj:`False`)
             push_to_hub: Upload the folder. (default: :obj:`False`)
             repo_id: Name on the hub. (default: that of the folder)
             config, model_card_kwargs: Not used; arguments of the mixin.
@@ -417,8 +418,8 @@ class HubModel(ModelHubMixin):
             The address on the hub, with :obj:`push_to_hub`.
 
         Raises:
-            ValueError: If a file that is not from an earlier export of these settings would be replaced,
-                or the folder is that of a run.
+            ValueError: If a file that is not from an earlier export of this model would be replaced, or the
+                folder is that of a run.
         """
         if options and not push_to_hub:
             raise TypeError(f"{next(iter(options))!r} is for push_to_hub=True")

@@ -21,6 +21,7 @@ from lightning.pytorch.utilities.model_helpers import is_overridden
 from rich.console import Console
 from torch import Tensor
 
+from graphdep.datasets.base.words import WordDataset
 from graphdep.io.console import plain_console
 from graphdep.io.files import BEST, LAST, atomic_path, remove_leftovers
 from graphdep.io.progress import showing_progress
@@ -386,23 +387,17 @@ def _val_floor(splits: Splits, metric: str, task: LearningTask) -> float | None:
     return found.get(f"val_{metric}")
 
 
-def _check_labels(val: Any) -> None:
-    """Raises :class:`ValueError` if validation has no label of training."""
-    about = val.describe()
-    if about.get("unknown_labels") == about.get("scored_words", len(val)) > 0:
-        raise ValueError(f"no label of val is a label of train (got {val.unknown_name})")
-
-
 def _new_state(
     config: TrainConfig, splits: Splits, pretrained: PretrainedEncoder | None
 ) -> tuple[RunState, float | None, Tensor | None]:
+    if isinstance(val := splits["val"], WordDataset):
+        val.check_labels()
     vectors, found, known = None, None, None
     if config.vectors is not None:
         from graphdep.vocab.vectors import load_vectors
 
         scale = config.vectors_scale
         vectors, found = load_vectors(config.vectors, splits.vocab, seed=config.seed, scale=scale)
-    _check_labels(splits["val"])
     data = {"digest": splits.digest(), **splits.describe()}
     dim = None if vectors is None else vectors.size(1)
     if pretrained is not None:

@@ -18,7 +18,7 @@ import numpy as np
 from rich.table import Table
 
 from graphdep.io.console import fitting_table
-from graphdep.io.files import atomic_path, check_read_again, check_replaced
+from graphdep.io.files import atomic_path, check_read_again, check_replaced, home_path
 from graphdep.io.limits import check_choice, plural
 from graphdep.metrics.metric import Metric
 from graphdep.metrics.scores import ACCURACY, F1
@@ -580,13 +580,14 @@ def _files(side: Side) -> list[Path]:
 
 
 def _texts(side: str) -> list[str]:
-    return [side] if Path(side).exists() else [text.strip() for text in side.split(",")]
+    return [side] if os.path.exists(os.path.expanduser(side)) else [text.strip() for text in side.split(",")]
 
 
 def _files_of(texts: Sequence[str]) -> list[Path]:
     paths: list[Path] = []
     for text in texts:
-        found = [text] if text and Path(text).exists() else sorted(glob.glob(text))
+        place = str(home_path(text))
+        found = [place] if text and Path(place).exists() else sorted(glob.glob(place))
         if not found:
             kind = "nothing matches" if glob.has_magic(text) else "no folder or file"
             raise ValueError(f"{kind} {text!r}")

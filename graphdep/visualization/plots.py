@@ -686,7 +686,7 @@ def plot_differences(
         axes.plot([low, high], [place, place], color=COLOURS[0], linewidth=2.2)
         axes.plot(middle, place, "o", color=COLOURS[0], markersize=6)
     axes.set_xlabel(f"{metric}, difference to {reference}")
-    _name_rows(axes, list(differences), title)
+    _lay_out_rows(axes, list(differences), title)
     return figure
 
 
@@ -736,12 +736,12 @@ def plot_ablation(
         axes.axvline(floor, color=colour, linestyle=style, linewidth=1.8, label=f"{about} ({floor:.3f})")
     axes.set_xlabel(metric)
     axes.set_xlim(*_limits([*ends, *shown.values(), *(floors or {}).values()]))
-    _name_rows(axes, list(rows), title)
+    _lay_out_rows(axes, list(rows), title)
     figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=9)
     return figure
 
 
-def _name_rows(axes: Axes, rows: Sequence[str], title: str) -> None:
+def _lay_out_rows(axes: Axes, rows: Sequence[str], title: str) -> None:
     axes.set_yticks(range(len(rows)), rows)
     axes.invert_yaxis()
     axes.grid(axis="x", color=PALE, linewidth=0.7)

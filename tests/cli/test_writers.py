@@ -158,7 +158,7 @@ def test_no_pipe_is_waited_for_in_silence(here, tmp_path, monkeypatch, command):
     writer.join()
     done = here(*command.format(*["~nosuchuser/p"] * 2).split())
     assert done.exit_code == 2
-    assert "error: no user has the home folder of '~nosuchuser/p'" in done.stderr or "compare" in command
+    assert "error: no user has the home folder of '~nosuchuser/p'" in done.stderr
 
 
 OF_STRUCTURE = ["needs-structure", *SETTINGS, "--test", "r.csv", "--set", "heads=2", "--output"]
@@ -262,7 +262,7 @@ def test_saving_in_python_replaces_only_its_own_files(place, tmp_path, saver):
     save, path = make(place), tmp_path / name / part if part else tmp_path / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(MINE)
-    with pytest.raises(ValueError, match=f"{path.name} exists and would be replaced: .*overwrite=True"):
+    with pytest.raises(ValueError, match=f"{path.name} exists.* and would be replaced: .*overwrite=True"):
         save(tmp_path / name)
     assert path.read_text() == MINE
     assert [file for file in tmp_path.rglob("*") if file.is_file()] == [path]
@@ -272,13 +272,13 @@ def test_saving_in_python_replaces_only_its_own_files(place, tmp_path, saver):
     written = bytearray(path.read_bytes())
     written[len(written) // 2] ^= 1
     path.write_bytes(written)
-    with pytest.raises(ValueError, match=f"{path.name} exists and would"):
+    with pytest.raises(ValueError, match=f"{path.name} exists.* would"):
         save(tmp_path / name)
 
 
 def test_an_estimator_does_not_replace_the_checkpoint_of_a_run(place):
     model = graphdep.SequenceClassifier.load(place / "run", parser="chain")
-    with pytest.raises(ValueError, match="best.ckpt exists and would"):
+    with pytest.raises(ValueError, match="best.ckpt exists.* would"):
         model.save(place / "run" / "best.ckpt")
 
 
@@ -296,7 +296,7 @@ def test_what_python_writes_replaces_nothing_unasked(tmp_path, writer):
     write, path = WRITERS[writer], tmp_path / "a"
     write(path)
     path.write_text(MINE)
-    with pytest.raises(ValueError, match=r"a exists and would be replaced: .*overwrite=True"):
+    with pytest.raises(ValueError, match=r"a exists.* would be replaced: .*overwrite=True"):
         write(path)
     assert path.read_text() == MINE
     write(path, overwrite=True)

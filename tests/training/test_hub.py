@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import importlib
 import json
 import re
@@ -228,7 +229,8 @@ def test_a_save_that_is_killed_leaves_no_model_and_can_be_made_again(saved, runs
         ("README.md", "nothing"),
         ("config.json", "nothing"),
         ("config.json", "an export"),
-        ("config.json", "another model"),
+        ("config.json", "other settings"),
+        ("config.json", "other data"),
         ("vocab.json", "an export"),
         ("encoder.json", "an export"),
     ],
@@ -240,15 +242,21 @@ def test_a_file_that_is_no_export_is_replaced_where_that_is_asked_for(runs, tmp_
     if before == "an export":
         model.save_pretrained(folder)
         model.save_pretrained(folder)  # replaces its own files
-    if before == "another model":
+    if before == "other settings":
         graphdep.load(runs["sick-r"], parser="chain").save_pretrained(folder)
+    elif before == "other data":
+        task, state = load_task(runs["sst"])
+        write_model_folder(folder, task, dataclasses.replace(state, data={**state.data, "digest": "other"}))
     else:
         (folder / name).write_text("mine")
     files = {path.name: path.read_bytes() for path in folder.iterdir()}
     first = (
         name if name == "config.json" and before == "nothing" else ".*"
     )  # without it, the folder is no export
-    with pytest.raises(ValueError, match=rf"project/{first} exists and would be replaced.*overwrite=True"):
+    with pytest.raises(
+        ValueError,
+        match=rf"project/{first} exists, not from an export of this.*overwrite",
+    ):
         model.save_pretrained(folder)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == files
     model.save_pretrained(folder, overwrite=True)
@@ -257,7 +265,7 @@ def test_a_file_that_is_no_export_is_replaced_where_that_is_asked_for(runs, tmp_
     assert name == "encoder.json" or (folder / name).read_text(errors="replace") != "mine"
     edited = folder / "config.json"
     edited.write_text(edited.read_text().replace('"graphdep",', '"graphdep", "mine": 1,', 1))
-    with pytest.raises(ValueError, match="exists and would be replaced"):
+    with pytest.raises(ValueError, match="exists, not from an export of this model, and would be replaced"):
         model.save_pretrained(folder)
 
 

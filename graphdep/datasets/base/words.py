@@ -174,6 +174,12 @@ class WordDataset(ParsedDataset):
     def restore(self, notes: dict[str, Any]) -> None:
         self.labels, self.unknown = tuple(notes["labels"]), notes["unknown"]
 
+    def check_labels(self) -> None:
+        """Raises :class:`ValueError` if all labels of the split are unknown."""
+        own: Any = self if self._indices is None else self.copy()
+        if self.unknown and not bool((own.y >= 0).any()):
+            raise ValueError(f"no label of {self.split} is a label of train (got {some_of(self.unknown)})")
+
     def unknown_note(self) -> str:
         """The labels that training does not have, by name."""
         labels = plural(len(self.unknown), "label")

@@ -239,13 +239,12 @@ def predict_json_lines(task: Any, request: FileRequest) -> FilePrediction:
     said = f"labels of {plural(words, 'word')} in {plural(len(rows), 'sentence')}"
     return model._prediction(
         "".join(lines),
-        {"sentences": len(rows), "words": words, **counts},
+        {"sentences": len(rows), "words": words, **counts, "replaced": replaced},
         [
             *([f"labels of {plural(replaced, 'row')} were replaced"] if replaced else []),
             *([f"{plural(cut, 'word')} without a label, beyond max_words or max_length"] if cut else []),
         ],
         and_unparsed(said, failures, parsed=parsed),
-        replaced=replaced,
     )
 
 

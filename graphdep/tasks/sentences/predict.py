@@ -131,11 +131,11 @@ def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
             "parser_failures": model.parser_failures,
             "cut_words": model.cut_words,
             "cut_rows": model._cut_examples,
+            "replaced": replaced,
         },
         [*(notes if replaced else []), *([f"own trees: {plural(own, 'text')}"] if own else [])],
         and_unparsed(plural(len(rows), "row"), model.parser_failures)
         + (f", {plural(model.cut_words, 'word')} cut in {cut}" if model.cut_words else ""),
-        replaced=replaced,
     )
 
 

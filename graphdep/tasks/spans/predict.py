@@ -153,10 +153,9 @@ def predict_rows(task: Any, request: FileRequest) -> FilePrediction:
     unread = [f"{plural(lost, 'row')} without a prediction: a span is beyond max_words or max_length"]
     return model._prediction(
         text,
-        counts,
+        {**counts, "replaced": replaced},
         [*said, *(notes if replaced else []), *(unread if lost else []), *words],
         and_unparsed(plural(len(rows), "row"), failures, parsed=parsed),
-        replaced=replaced,
     )
 
 
