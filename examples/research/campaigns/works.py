@@ -298,7 +298,7 @@ def _saving(folder: Path, work: Path) -> Work:
     return Work(
         "save_pretrained",
         work,
-        lambda: write_model_folder(work / "model", *models()[1]),
+        lambda: write_model_folder(work / "model", *models()[1], overwrite=True),
         lambda: [(path.name, _digest(path)) for path in sorted((work / "model").iterdir())],
         lambda: write_model_folder(work / "model", *models()[0]),
         check,
