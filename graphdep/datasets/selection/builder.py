@@ -28,6 +28,7 @@ from graphdep.datasets.selection.store import (
     pack_graph,
     pack_tree,
     parse_utterances,
+    write_checksum,
 )
 from graphdep.io.files import atomic_path
 from graphdep.io.progress import Progress
@@ -66,13 +67,15 @@ def build_store(
     Raises:
         OSError: If the file cannot be written, as on a full disk.
     """
-    with atomic_path(path) as temporary, _new_database(path, temporary) as database:
-        addition, rest = Addition(database, graphs, arcs), iter(pools)
-        with Progress(f"{log}, contexts", shown=log is not None) as progress:
-            while some := list(islice(rest, POOLS)):
-                addition.add(some, parser)
-                progress.advance(len(some))
-        addition.finish()
+    with atomic_path(path) as temporary:
+        with _new_database(path, temporary) as database:
+            addition, rest = Addition(database, graphs, arcs), iter(pools)
+            with Progress(f"{log}, contexts", shown=log is not None) as progress:
+                while some := list(islice(rest, POOLS)):
+                    addition.add(some, parser)
+                    progress.advance(len(some))
+            addition.finish()
+        write_checksum(temporary)
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -73,7 +74,7 @@ def parse_utterances(parser: Parser, utterances: Sequence[Utterance]) -> tuple[l
     return joined, failures
 
 
-FORMAT = 6  # version of the file, and of the rules by which pools are made
+FORMAT = 7  # version of the file, and of the rules by which pools are made
 # Little-endian on every machine; a column of a tree has the first type that is large enough.
 _TYPES = tuple(np.dtype(code) for code in ("<u1", "<u2", "<u4"))
 NUMBERS = _TYPES[2]
@@ -152,6 +153,25 @@ def _tuples(name: str, rows: list[Any]) -> list[Any]:
     return [tuple(row) for row in rows]
 
 
+_APPLICATION = 68  # place of the application id, four bytes of the header that SQLite leaves to others
+
+
+def write_checksum(path: Path) -> None:
+    """Writes the CRC-32 of a file of SQLite into its application id."""
+    with open(path, "r+b") as file:
+        file.seek(_APPLICATION)
+        file.write(_checksum(path)[1])
+
+
+def _checksum(path: Path) -> tuple[bytes, bytes]:
+    """The application id of a file, and the CRC-32 of all other bytes."""
+    with open(path, "rb") as file:
+        found, written = zlib.crc32(file.read(_APPLICATION)), file.read(4)
+        while part := file.read(2**20):
+            found = zlib.crc32(part, found)
+    return written, found.to_bytes(4)
+
+
 class Pair(NamedTuple):
     """A context and one of its candidates, as numbers of utterances."""
 
@@ -181,7 +201,7 @@ class SelectionStore:
         self._held: str | None = None
 
     def check(self) -> None:
-        """Raises unless the file has the right tables and the recorded numbers of rows."""
+        """Raises unless the file has the right tables, the recorded numbers of rows and its checksum."""
         with self._open() as database:
             (version,) = database.execute("PRAGMA user_version").fetchone()
             if version != FORMAT:
@@ -194,6 +214,9 @@ class SelectionStore:
                 (last,) = database.execute(f"SELECT max(id) FROM {table}").fetchone()
                 if last != (totals[name] - 1 if totals[name] else None):
                     raise sqlite3.DatabaseError(f"the last of {totals[name]} {name} is {last}")
+            written, found = _checksum(self.path)
+            if written != found:
+                raise sqlite3.DatabaseError("its checksum is another one")
 
     def hold(self) -> None:
         """Remembers the content of the file, so that reading raises if another file replaces it."""

@@ -182,6 +182,8 @@ DAMAGE = {
     "lost pairs": lambda path: change(path, "DELETE FROM pairs WHERE id = 29"),
     "a trigger": lambda path: change(path, "CREATE TRIGGER t AFTER INSERT ON notes BEGIN SELECT 1; END"),
     "a view": lambda path: change(path, "CREATE VIEW more AS SELECT * FROM pairs"),
+    "another label": lambda path: change(path, "UPDATE pairs SET label = 1 - label WHERE id = 3"),
+    "another word": lambda path: change(path, "UPDATE words SET form = 'x' WHERE id = 2"),
     "lost utterances": lambda path: change(path, "DELETE FROM utterances WHERE id > 3"),
 }
 
