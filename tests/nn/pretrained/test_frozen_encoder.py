@@ -60,6 +60,7 @@ def test_vectors_are_means_over_the_pieces_of_each_text_alone(folder, encoder) -
     torch.testing.assert_close(frozen.readout(single, frozen(single)), expected[::2], rtol=0, atol=1e-6)
     (one,) = batch_of(encoder, PAIRS[:1]).to_data_list()
     torch.testing.assert_close(frozen.readout(one, frozen(one)), expected[:2], rtol=0, atol=1e-6)
+    torch.testing.assert_close(frozen.double()(data), x.double(), rtol=0, atol=1e-6)
 
 
 def test_edges_and_positions_of_the_data_are_not_read(encoder) -> None:
