@@ -137,7 +137,7 @@ def test_an_export_replaces_only_exports(run, trained, tmp_path):
     command = ["export", "--checkpoint", trained, "--output", tmp_path / "project"]
     done = run(*command)
     assert done.exit_code == 2
-    assert "project/README.md exists and would be replaced" in done.stderr
+    assert "project/README.md exists, not from an export of this model, and would" in done.stderr
     assert "--overwrite" in done.stderr
     assert [path.name for path in (tmp_path / "project").iterdir()] == ["README.md"]
     for options in (["--overwrite"], []):  # and then it is an export
