@@ -891,10 +891,10 @@ class FrozenEncoder(TextEncoder):
 
     def _vectors(self, texts: Sequence[Pieces]) -> Tensor:
         """The vectors of texts from the encoder, in full precision and usable in training, in any mode."""
-        full = torch.autocast(self.known.device.type, enabled=False)
-        with torch.inference_mode(False), torch.no_grad(), full:
-            table = self.known.new_zeros(len(texts), self.hidden_channels)
+        device, dtype = self.known.device, self.known.dtype
+        with torch.inference_mode(False), torch.no_grad(), torch.autocast(device.type, enabled=False):
+            table = torch.zeros(len(texts), self.hidden_channels, dtype=dtype)
             for row, x in read_texts(self.encoder, texts):
                 if len(x) > 2:
                     table[row] = x[1:-1].mean(dim=0)
-            return table
+            return table.to(device)
