@@ -412,8 +412,8 @@ class Grammar(Draw):
         super().__init__(source)
         self._seen: set[Any] = set()
 
-    def is_new(self, *texts: Any) -> bool:
-        """Whether none of the texts was drawn before; if so, all of them are from now on."""
+    def take(self, *texts: Any) -> bool:
+        """Takes the texts unless one of them was taken before; returns whether they were taken."""
         if new := self._seen.isdisjoint(texts):
             self._seen.update(texts)
         return new

@@ -129,7 +129,7 @@ class _Grammar(Grammar):
             adjectives = [self.pick(("", "", self.pick(ADJECTIVES))) for _ in one]
             second = one.told(self.pick(SHORT), verbs)
             firsts = [scene.told(frame, verbs, adjectives) for scene in (one, Scene(p, a, y, z), other)]
-            if self.is_new(*((first, second) for first in firsts)):
+            if self.take(*((first, second) for first in firsts)):
                 return [(first, second, *judgment) for first, judgment in zip(firsts, JUDGMENTS)]
 
     def told_pairs(self, split: str) -> list[tuple[str, str, int]]:

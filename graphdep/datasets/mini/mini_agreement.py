@@ -73,7 +73,7 @@ class _Grammar(Grammar):
                 continue
             tree: Node = [subject.tree, self.predicate(subject.is_plural, modified=2 / 3)]
             given = _written([tree, "."], present=False)
-            if self.is_new(given):
+            if self.take(given):
                 flag = "PAST" if is_past else "PRESENT"
                 return f"{given} {flag}\t{_written(tree, present=not is_past)} .\n"
 

@@ -71,7 +71,7 @@ class DialogueGrammar(Grammar):
             scene = Scene(*self.shuffled(PEOPLE)[:2])
             words = {"x": self.pick(ANIMALS), "v": self.pick(VERBS), "place": self.pick(PLACES)}
             event = self.pick(EVENTS).format(a=scene.agent, p=scene.patient, **words)
-            if self.is_new(event):
+            if self.take(event):
                 return self.turns(scene, event, words)
 
     def turns(self, scene: Scene, event: str, words: dict[str, str]) -> list[str]:

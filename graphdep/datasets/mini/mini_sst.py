@@ -51,5 +51,5 @@ class _Grammar(Grammar):
                     (bad, f"not {good}", 0),
                 )
             ]
-            if self.is_new(*(text for text, _ in rows)):
+            if self.take(*(text for text, _ in rows)):
                 return rows

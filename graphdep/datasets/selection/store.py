@@ -216,7 +216,7 @@ class SelectionStore:
                     raise sqlite3.DatabaseError(f"the last of {totals[name]} {name} is {last}")
             written, found = _checksum(self.path)
             if written != found:
-                raise sqlite3.DatabaseError("its checksum is another one")
+                raise sqlite3.DatabaseError("its checksum is wrong")
 
     def hold(self) -> None:
         """Remembers the content of the file, so that reading raises if another file replaces it."""

@@ -367,8 +367,8 @@ class TransformerLayer(nn.Module):
         return self.dropout(self.lin_out(out))
 
 
-def attention_layer(channels: int, heads: int, ff_channels: int, dropout: float) -> TransformerLayer:
-    """A block with multi-head attention over the given edges."""
+def transformer_layer(channels: int, heads: int, ff_channels: int, dropout: float) -> TransformerLayer:
+    """A layer with multi-head attention over the given edges."""
     conv = AttentionConv(channels, channels // heads, heads, dropout=dropout)
     return TransformerLayer(conv, channels, ff_channels, dropout=dropout)
 

@@ -20,7 +20,7 @@ from graphdep.nn.models.baselines.matching import (
     logit_of,
     padded_images,
 )
-from graphdep.nn.models.transformer import attention_layer
+from graphdep.nn.models.transformer import transformer_layer
 
 
 class AttentiveModule(nn.Module):
@@ -101,7 +101,7 @@ class TurnTransformer(nn.Module):
         self.turn = nn.Embedding(max_turns, hidden_channels) if max_turns else None
         self.dropout = Dropout(dropout)
         self.layers = nn.ModuleList(
-            attention_layer(hidden_channels, heads, ff_channels, dropout) for _ in range(num_layers)
+            transformer_layer(hidden_channels, heads, ff_channels, dropout) for _ in range(num_layers)
         )
         self.reset_parameters()
 

@@ -17,8 +17,8 @@ from graphdep.nn.models.baselines.dependency_trees import sum_children, tree_lev
 from graphdep.nn.models.embedding import NodeEmbedding, word_embedding
 from graphdep.nn.models.transformer import (
     TextEncoder,
-    attention_layer,
     root_nodes,
+    transformer_layer,
     utterance_of,
     with_positions_in_utterance,
     words_of,
@@ -218,7 +218,7 @@ class TreeTransformer(TextEncoder):
         check_divides("heads", heads, "hidden_channels", hidden_channels)
         self.hidden_channels = hidden_channels
         self.embedding = word_embedding(num_words, hidden_channels, vectors, dropout)
-        self.layer = attention_layer(hidden_channels, heads, ff_channels, dropout)
+        self.layer = transformer_layer(hidden_channels, heads, ff_channels, dropout)
         self.lin_out = nn.Linear(hidden_channels, hidden_channels)
 
     def prepare_batch(self, data: Data, device: torch.device) -> None:
@@ -557,7 +557,7 @@ class UniversalEncoder(TextEncoder):
         self.pair = None if attends else nn.Embedding(buckets, hidden_channels)
         self.dropout = Dropout(dropout)
         self.layers = nn.ModuleList(
-            attention_layer(hidden_channels, heads, ff_channels, dropout)
+            transformer_layer(hidden_channels, heads, ff_channels, dropout)
             if attends
             else nn.Linear(hidden_channels, hidden_channels)
             for _ in range(num_layers)
